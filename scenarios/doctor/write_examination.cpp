@@ -18,7 +18,7 @@ void write_machine(std::ostream& out, const Examination& machine) {
   fmt::print(out, "CPUs       {}\n", machine.cpus);
   fmt::print(out, "memory     {:.1f} GiB\n",
              static_cast<double>(machine.memory.value()) / (1ULL << 30));
-  fmt::print(out, "GPUs       {}\n", gpus_of(machine));
+  fmt::print(out, "GPUs       {}\n", devices_of(machine).size());
   fmt::print(out, "mpirun     {}\n", machine.mpirun.value_or("not found"));
   fmt::print(out, "Slurm      {}\n",
              machine.slurm_job ? "job " + *machine.slurm_job : "not inside a job");
@@ -109,7 +109,7 @@ void write_json(std::ostream& out, const Examination& machine) {
       {"schema", "paceline.doctor/1"},
       {"cpus", machine.cpus},
       {"memory_bytes", machine.memory.value()},
-      {"gpus", gpus_of(machine)},
+      {"gpus", devices_of(machine).size()},
       {"mpirun", text_or_null(machine.mpirun)},
       {"slurm_job", text_or_null(machine.slurm_job)},
       {"simulator", {{"simgrid", machine.simulator}, {"missing", machine.simulator_missing}}},

@@ -131,14 +131,6 @@ std::vector<std::size_t> points_as_evidence(Preparer& points) {
   return known;
 }
 
-void require_evidence(const Contention& contention, bool is_any_known) {
-  if (!contention.measured || is_any_known) return;
-  throw InputError(contention.where,
-                   "contention is measured, but no measured point of the sweep with more than one "
-                   "GPU is known",
-                   "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
-}
-
 bool has_evidence(Preparer& points) {
   return points.learnt() != nullptr || !points_as_evidence(points).empty();
 }

@@ -22,9 +22,6 @@ namespace paceline {
 // The numbers of a file's points that are known and of several GPUs: those of one are inputs.
 [[nodiscard]] std::vector<std::size_t> points_as_evidence(Preparer& points);
 
-// `contention: measured` leaves the rest to known rows: throws InputError where there are none.
-void require_evidence(const Contention& contention, bool is_any_known);
-
 // Whether anything is known of the machine: by these, or by what its calibration learnt from
 // others.
 [[nodiscard]] bool has_evidence(Preparer& points);

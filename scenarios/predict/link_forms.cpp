@@ -178,7 +178,6 @@ std::unique_ptr<GroupForm> LinkForms::form_of(std::size_t point) {
     scenario = preparer_.scenario(first);
     refuse_too_many(scenario->cluster.ranks(), force_, {file_.path(), 0, 0});
     prepared = preparer_.prediction(first);
-    require_evidence(prepared->contention, belief_.is_conditioned());
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {
       // What hosts move through TCP is a part of its own of each bandwidth.

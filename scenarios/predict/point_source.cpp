@@ -64,7 +64,6 @@ PointOutcome PointSource::predicted(std::size_t point) {
   const Location where{file_.path(), 0, 0};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);
-  require_evidence(prepared->contention, belief_.is_conditioned());
   (void)time_expected(prepared->point, force_, where);
   PointOutcome outcome = outcome_of(file_, *prepared);
   take(predict_point(prepared, belief_, simulation(force_)), where, outcome);

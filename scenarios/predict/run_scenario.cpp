@@ -72,7 +72,6 @@ class Run {
       outcomes_.push_back(outcome_of(file_, *prepared));
       times_.push_back(time_expected(prepared->point, options_.force, {file_.path(), 0, 0}));
       if (options_.check) cheapest_.look_at(point, prepared->point);
-      require_evidence(prepared->contention, options_.belief != nullptr || has_evidence(points_));
     }
   }
 

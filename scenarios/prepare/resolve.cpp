@@ -10,7 +10,7 @@
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
 #include "models/workload/attained.h"
-#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
 #include "scenarios/prepare/place.h"

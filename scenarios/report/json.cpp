@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "scenarios/build_label.h"
 #include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/report/contradictions_json.h"
@@ -25,14 +26,14 @@ ordered_json context_of(const ScenarioFile& file) {
   ordered_json settings = ordered_json::array();
   for (const auto& setting : file.settings())
     settings.push_back(setting.path + "=" + setting.value);
-  return {{"paceline", PACELINE_VERSION},
-          {"commit", PACELINE_COMMIT},
+  return {{"paceline", build_label.version},
+          {"commit", build_label.commit},
           {"name", file.name()},
           {"described", described(file)},
           {"scenario", file.path()},
           {"scenario_sha256", file.sha256()},
           {"settings", std::move(settings)},
-          {"simgrid", PACELINE_SIMGRID_VERSION},
+          {"simgrid", build_label.simgrid},
           {"host", host_name()},
           {"seed", file.seed()},
           {"network", to_text(file.network())}};

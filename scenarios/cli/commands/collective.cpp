@@ -21,7 +21,7 @@
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/predict/simulate.h"
-#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/assumptions.h"

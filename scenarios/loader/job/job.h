@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/units/units.h"
@@ -73,8 +75,11 @@ class PlannedJob {
   [[nodiscard]] ScenarioFile scenario(const Machine& machine, std::uint32_t nodes,
                                       const std::vector<ScenarioFile::Setting>& settings) const;
 
-  struct Parts;  // of its text
-  std::shared_ptr<const Parts> parts;
+  // Of its text: sections of scenarios, by path; settings of these; and devices (as
+  // loader::device_named_by has them) and batches with which one GPU was measured.
+  std::map<std::string, loader::Field> sections;
+  std::vector<ScenarioFile::Setting> settings;
+  std::set<std::pair<std::string, std::uint32_t>> measured;
 };
 
 // Schema paceline.job/1. `settings` stand in for values of the file, as --set does. Throws

@@ -7,6 +7,7 @@
 
 #include "models/contract.h"
 #include "models/shipped_file.h"
+#include "scenarios/build_label.h"
 
 namespace paceline {
 
@@ -52,6 +53,11 @@ std::string inside_element(std::string_view plain) {
   return text;
 }
 
+std::string made_by() {
+  return "paceline " + std::string(build_label.version) + " (" + std::string(build_label.commit) +
+         ")";
+}
+
 std::string payload_of(const Contents& contents) {
   ordered_json documents = ordered_json::array();
   for (const Document& document : contents.documents) documents.push_back(json_of(document));
@@ -59,7 +65,7 @@ std::string payload_of(const Contents& contents) {
       {"schema", "paceline.report/1"},
       {"title", contents.title},
       {"command", contents.command},
-      {"made_by", "paceline " PACELINE_VERSION " (" PACELINE_COMMIT ")"},
+      {"made_by", made_by()},
       {"scenario", contents.scenario ? ordered_json(*contents.scenario) : ordered_json()},
       {"documents", std::move(documents)}};
   return inside_script(all.dump(-1, ' ', false, ordered_json::error_handler_t::replace));

@@ -1,7 +1,7 @@
-#include "models/training/deepspeed_zero.h"
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 

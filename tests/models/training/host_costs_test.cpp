@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/training/bulk_synchronous.h"
-#include "models/training/horovod.h"
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 

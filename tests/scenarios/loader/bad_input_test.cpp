@@ -103,7 +103,7 @@ TEST_F(BadFiles, MayHoldANulByte) {
 TEST_F(BadFiles, MayBeLargerThanOneMebibyte) {
   const std::string text(small_scenario);
   expect_refused(run(text + "#" + std::string(1 << 20, 'x') + "\n"),
-                 "paceline: bad.yaml: is larger than 1 MiB");
+                 "paceline: bad.yaml: is larger than 1MiB");
 }
 
 TEST_F(BadFiles, MayBeOneMebibyteOfAKnownScenario) {

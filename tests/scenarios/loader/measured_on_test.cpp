@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/loader/scenario_values.h"
 #include "tests/scenarios/loader/bad_scenario.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"

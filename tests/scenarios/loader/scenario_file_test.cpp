@@ -221,13 +221,6 @@ TEST(KnownPoints, AreThoseOfNoOtherSystem) {
   EXPECT_TRUE(file.known_points().empty());
 }
 
-TEST(KnownPoints, HaveAnOlderSpelling) {
-  const std::string sweep = "sweep: {gpus: [2, 4]}\n";
-  const auto file = with_end(sweep + measured("{gpus: 2, step: 1s, fitted: true}, "
-                                              "{gpus: 4, step: 1s, fitted: false}"));
-  EXPECT_EQ(file.known_points(), (std::vector<std::size_t>{0}));
-}
-
 // The same value in another spelling is the same value: the units decide, not the text.
 TEST(MeasuredPoints, AreMatchedInOtherSpellings) {
   const std::pair<const char*, const char*> spellings[] = {{"1ms", "1000us"},  {"1ms", "0.001s"},

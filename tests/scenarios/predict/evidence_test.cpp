@@ -215,41 +215,6 @@ TEST_F(EvidenceOfAFile, IsTakenByComparisonsOfStrategies) {
   EXPECT_GT(told / untold, 1.3);
 }
 
-// contention: measured: as assumed, and a known row.
-
-constexpr std::string_view key = "contention: measured\n";
-
-void expect_refused_run(const ScenarioFile& file, const std::string& what) {
-  try {
-    (void)run_scenario(file, {});
-    FAIL() << "not refused";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-  }
-}
-
-TEST_F(EvidenceOfAFile, IsWhatMeasuredContentionNeeds) {
-  const auto before = outcomes();
-  const std::string none = "contention is measured, but no measured point of the sweep with more";
-  expect_refused_run(read(std::string(key)), none);
-  expect_refused_run(read(std::string(key) + known_row(before[1], 1.1, "false")), none);
-  expect_refused_run(read(std::string(key) + known_row(before[0], 1.1)), none);
-  EXPECT_THROW((void)validate_by_loop((folder_.path() / "s.yaml").string(), {}, {}), InputError);
-}
-
-// The point is then met within the scatter of a row, and others move. Rows of such hosts scatter by
-// 0.444 of their class, so a row says 1 / (1 + 0.444^2) of its links: of log 1.3 a sixth is left.
-TEST_F(EvidenceOfAFile, IsMetUnderMeasuredContention) {
-  const auto assumed = outcomes("contention: assumed\n");
-  const auto found = outcomes(std::string(key) + known_row(assumed[1], 1.3));
-  EXPECT_NEAR(*found[1].error_percent(), 100 * std::expm1(0.165 * std::log(1.3)), 1.5);
-  EXPECT_GT(found[3].predicted->totals.step / assumed[3].predicted->totals.step, 1.1);
-  EXPECT_TRUE(says_known_rows(found[3]));
-  // As assumed, whatever the row.
-  const auto alike = outcomes(std::string(key) + known_row(assumed[1], 1));
-  EXPECT_NEAR(alike[3].predicted->totals.step / assumed[3].predicted->totals.step, 1, 1e-9);
-}
-
 // Sweeps: forms have the belief of the file.
 
 constexpr std::string_view swept = R"(schema: paceline/1
