@@ -77,14 +77,14 @@ class Control : public Team {
   // Waits for the peer's next message, which must be of this kind and call.
   std::string receive(Watched& peer, FrameKind kind);
   [[noreturn]] void throw_failure() const;
-  void tell_failure(const std::string& line, const Watched* except);
 
-  // In the thread, with the lock.
-  void watch();
+  void watch();  // the thread
+  // With the lock:
   void hear(Watched& peer);
   void take(Watched& peer, Frame frame);
   void look_for_silence();
-  void fail(const std::string& line, const Watched* except);
+  void fail(const std::string& line);
+  void tell_failure(const std::string& line, std::unique_lock<std::mutex>& lock);
   void show_failure();
 
   const Rank rank_;
@@ -99,10 +99,8 @@ class Control : public Team {
   std::condition_variable changed_;
   std::vector<Watched> peers_;  // in the order of ranks
   std::optional<std::string> failure_;
-  const Watched* failed_ = nullptr;  // whom it came from
-  bool is_own_ = false;              // the failure was reported here
-  bool is_shown_ = false;            // the failure is for the callers to see
-  bool stop_ = false;
+  bool is_shown_ = false;  // the failure is for the callers to see
+  bool stop_ = false;      // the thread shall end
   std::thread thread_;
 };
 
