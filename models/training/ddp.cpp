@@ -225,7 +225,7 @@ constexpr std::array ddp_keys{
         "does, "
         "as without no_sync, or with it around the backward alone"},
     Key{"unused_search_time", settings::Time{}, Value(ddp_defaults.unused_search_time),
-        "what its search takes a parameter, between forward and backward", "",
+        "time per parameter to search for unused ones, between forward and backward", "",
         settings::Needs{"find_unused_parameters", {"true"}}},
     Key{"zero_redundancy_optimizer", Flag{}, Value(false),
         "each rank has the optimizer's states of some parameters, updates those, and sends them to "
@@ -304,7 +304,7 @@ std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
     for (const char* key : {"matrix_approximation_rank", "min_compression_rate",
                             "use_error_feedback", "orthogonalization_time"}) {
       if (!settings.is_given(key)) continue;
-      return Refusal{"compresses nothing that " + std::string(key) + " would say something of",
+      return Refusal{"does not compress, so " + std::string(key) + " has no effect",
                      "add comm_hook: powersgd, or leave it out"};
     }
     return std::nullopt;
@@ -318,7 +318,7 @@ std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
   }
   for (const workload::ParameterTensor& tensor : gradient_tensors(request.workload)) {
     if (tensor.rows) continue;
-    return Refusal{"compresses matrices, and nobody tells the rows of " + tensor.name,
+    return Refusal{"needs the shape of " + tensor.name + " to compress it",
                    "take workload.model, or give rows: to each of layers:"};
   }
   return std::nullopt;
@@ -329,7 +329,7 @@ std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
   if (auto refusal = refuse_hook(request)) return refusal;
   if (!settings.get<bool>("parameters_as_bucket_view")) return std::nullopt;
   if (settings.get<bool>("zero_redundancy_optimizer")) return std::nullopt;
-  return Refusal{"sends no parameters that parameters_as_bucket_view would say something of",
+  return Refusal{"sends no parameters, so parameters_as_bucket_view has no effect",
                  "add zero_redundancy_optimizer: true, or leave it out"};
 }
 

@@ -269,13 +269,13 @@ TEST(PowerSgd, RefusesWhatMeansNothing) {
   const settings::Value on{std::uint64_t{1}}, first{std::uint64_t{1}};
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}), "");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}, false),
-            "compresses matrices, and nobody tells the rows of a.weight");
+            "needs the shape of a.weight to compress it");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {.wire_type = workload::DataType::float16}),
             "has one hook, which compresses or casts gradients");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}, {"iteration", first}}, {}),
             "compresses nothing in its first iteration");
   EXPECT_EQ(hook_refusal({{"use_error_feedback", false}}, {}),
-            "compresses nothing that use_error_feedback would say something of");
+            "does not compress, so use_error_feedback has no effect");
 }
 
 }  // namespace

@@ -144,8 +144,8 @@ TEST(Training, RefusesCheckpointsOfNothing) {
 
 TEST(Training, RefusesWhatHasNothingToActOn) {
   EXPECT_EQ(refused({{"training.parameters_as_bucket_view", "true"}}),
-            "command line: strategy \"ddp\" sends no parameters that parameters_as_bucket_view "
-            "would say something of; add zero_redundancy_optimizer: true, or leave it out");
+            "command line: strategy \"ddp\" sends no parameters, so parameters_as_bucket_view has no "
+            "effect; add zero_redundancy_optimizer: true, or leave it out");
   EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
                      {"training.stage3_max_live_parameters", "1000"}}),
             "command line: strategy \"deepspeed_zero\" reads no stage3_max_live_parameters before "
