@@ -35,9 +35,9 @@ struct ControlSettings {
 // got, after on_failure.
 class Control : public Team {
  public:
-  // Returns when all ranks have come. Otherwise, within twice the limit and a second, throws
-  // BackendError, or UsageError where ranks were told different things or have no secret in common;
-  // with the same line at all ranks that found rank 0. Takes over the rendezvous' listener.
+  // Returns when all ranks have come. Otherwise throws within twice `connect` and a second, the
+  // same line at all ranks that found rank 0: UsageError where ranks were told different things or
+  // have no secret in common, else BackendError. Takes over the rendezvous' listener.
   [[nodiscard]] static std::unique_ptr<Control> join(const RankIdentity& identity,
                                                      const Rendezvous& rendezvous,
                                                      const ControlSettings& settings);
@@ -53,7 +53,7 @@ class Control : public Team {
   // round trips at join; drift is not followed.
   [[nodiscard]] Seconds clock_offset() const override { return clock_offset_; }
   [[nodiscard]] Seconds clock_error() const override { return clock_error_; }
-  // Over which this rank reaches rank 0, or rank 0 is reached.
+  // The address of this machine over which this rank reaches rank 0, or rank 0 is reached.
   [[nodiscard]] std::string address() const override { return address_; }
 
   // Reports to every other rank, whose on_failure gets `rank 3: LINE`; waits a second at most until
