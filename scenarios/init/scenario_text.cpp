@@ -143,7 +143,8 @@ std::string in_one_line(const Entry& entry) {
 }
 
 std::string scenario_text(const Draft& draft, const std::string& path) {
-  std::string text = head(draft, path) + "schema: paceline/1\nname: " + yaml_quoted(draft.name) + '\n';
+  std::string text =
+      head(draft, path) + "schema: paceline/1\nname: " + yaml_quoted(draft.name) + '\n';
   Maps maps;
   for (const Entry& entry : draft.entries) text += entry_text(entry, maps);
   return text;

@@ -17,8 +17,8 @@ namespace paceline::loader {
 // 100us and 0.1ms are the same, though their last bits differ.
 [[nodiscard]] bool same(const AxisValue& a, const AxisValue& b);
 
-// Whether both are the same value of an axis. Plain numbers may be versions (2.1 and 2.10) or seeds,
-// where the last digit counts.
+// Whether both are the same value of an axis. Plain numbers may be versions (2.1 and 2.10) or
+// seeds, where the last digit counts.
 [[nodiscard]] bool is_twice(const AxisValue& a, const AxisValue& b);
 
 // "3us, 5ms, ...": at most five, as they are spelled.
@@ -36,8 +36,8 @@ void check_path(const Location& where, const std::string& path);
                                                                         const Location& where,
                                                                         const char* example);
 
-// Finds a grid's point by "gpus=32,training.bucket_cap=25MiB", the value of --point; an axis that is
-// not named has its last value. Returns its number.
+// Finds a grid's point by "gpus=32,training.bucket_cap=25MiB", the value of --point; an axis that
+// is not named has its last value. Returns its number.
 [[nodiscard]] std::size_t point_named(const std::string& text,
                                       std::span<const ScenarioFile::Axis> axes);
 

@@ -1,9 +1,8 @@
-#include "scenarios/capacity/answer.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "scenarios/capacity/answer.h"
 #include "scenarios/loader/job/money.h"
 
 namespace paceline::capacity {
