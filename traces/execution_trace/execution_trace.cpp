@@ -6,23 +6,18 @@
 
 #include "traces/execution_trace/gathering.h"
 #include "traces/execution_trace/node.h"
-#include "traces/pytorch/on_demand.h"
+#include "traces/json/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
 using execution_trace::Attributes;
 using execution_trace::Gathering;
 using execution_trace::Group;
 using execution_trace::Node;
 using execution_trace::Operands;
-using pytorch::is_array;
-using pytorch::is_object;
-using pytorch::key_of;
-using pytorch::spelled;
 
 constexpr const char* what_to_give =
     "give the JSON that ExecutionTraceObserver writes, whole and unpacked";
@@ -164,7 +159,7 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
 }  // namespace
 
 bool is_execution_trace(std::string_view json) {
-  const std::string_view beginning = pytorch::beginning_of_object(json);
+  const std::string_view beginning = beginning_of_object(json);
   const auto has = [&](std::string_view key) {
     return beginning.find(key) != std::string_view::npos;
   };
@@ -175,14 +170,13 @@ bool is_execution_trace(std::string_view json) {
 
 DeviceTrace read_execution_trace(std::string_view json) {
   DeviceTrace trace;
-  pytorch::read_object(json, "is no object with nodes", what_to_give,
-                       [&](ondemand::document& document) {
-                         Gathering gathering;
-                         if (!take_all(document, gathering)) {
-                           throw FormatError(0, no_nodes, what_to_give);
-                         }
-                         trace = gathering.trace();  // what it gathers are views of the text
-                       });
+  read_object(json, "is no object with nodes", what_to_give, [&](ondemand::document& document) {
+    Gathering gathering;
+    if (!take_all(document, gathering)) {
+      throw FormatError(0, no_nodes, what_to_give);
+    }
+    trace = gathering.trace();  // what it gathers are views of the text
+  });
   return trace;
 }
 

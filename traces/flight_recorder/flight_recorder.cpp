@@ -11,21 +11,14 @@
 #include <utility>
 
 #include "traces/device_trace/limits.h"
+#include "traces/json/on_demand.h"
 #include "traces/pytorch/nccl_names.h"
-#include "traces/pytorch/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
-
-namespace ondemand = simdjson::ondemand;
-using pytorch::is_array;
-using pytorch::is_object;
-using pytorch::key_of;
-using pytorch::spelled;
-using pytorch::unescaped;
 
 constexpr const char* what_to_give = "give a dump of PyTorch's flight recorder as JSON, whole";
 
@@ -265,7 +258,7 @@ void refuse_pickle(std::string_view text) {
 
 bool is_flight_recorder(std::string_view text) {
   const std::string_view beginning =
-      is_pickle(text) ? text.substr(0, 65536) : pytorch::beginning_of_object(text);
+      is_pickle(text) ? text.substr(0, 65536) : beginning_of_object(text);
   const auto has = [&](std::string_view key) {
     return beginning.find(key) != std::string_view::npos;
   };
@@ -278,19 +271,18 @@ DeviceTrace read_flight_recorder(std::string_view text) {
   refuse_pickle(text);
   Dump dump;
   DeviceTrace trace;
-  pytorch::read_object(text, "is no object with entries", what_to_give,
-                       [&](ondemand::document& document) {
-                         for (ondemand::field field : document.get_object()) {
-                           const std::string_view key = key_of(field);
-                           ondemand::value& value = field.value();
-                           if (key == "entries" && is_array(value)) {
-                             take_entries(value.get_array(), dump);
-                           } else if (key == "pg_config" && is_object(value)) {
-                             take_groups(value.get_object(), dump);
-                           }
-                         }
-                         trace = std::move(dump).trace();
-                       });
+  read_object(text, "is no object with entries", what_to_give, [&](ondemand::document& document) {
+    for (ondemand::field field : document.get_object()) {
+      const std::string_view key = key_of(field);
+      ondemand::value& value = field.value();
+      if (key == "entries" && is_array(value)) {
+        take_entries(value.get_array(), dump);
+      } else if (key == "pg_config" && is_object(value)) {
+        take_groups(value.get_object(), dump);
+      }
+    }
+    trace = std::move(dump).trace();
+  });
   return trace;
 }
 

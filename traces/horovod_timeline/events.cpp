@@ -6,17 +6,12 @@
 #include <array>
 #include <cstring>
 
-#include "traces/pytorch/on_demand.h"
+#include "traces/json/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces::horovod {
 namespace {
-
-namespace ondemand = simdjson::ondemand;
-using pytorch::key_of;
-using pytorch::spelled;
-using pytorch::unescaped;
 
 // An event has a name of a tensor at most, and one object in it. What is more is none: the search
 // for its end goes no further, so that each byte is looked at few times.
@@ -98,7 +93,7 @@ class Reader {
       event.at = pytorch::nanoseconds_of(spelled(field.value()));
     } else if (key == "pid") {
       event.process = number_of<std::uint64_t>(spelled(field.value()));
-    } else if (key == "args" && pytorch::is_object(field.value())) {
+    } else if (key == "args" && is_object(field.value())) {
       take_arguments(field.value(), event);
     }
   }

@@ -6,7 +6,7 @@
 #include "traces/horovod_timeline/engine.h"
 #include "traces/horovod_timeline/events.h"
 #include "traces/horovod_timeline/told.h"
-#include "traces/pytorch/on_demand.h"
+#include "traces/json/on_demand.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
@@ -14,8 +14,8 @@ namespace paceline::traces {
 
 bool is_horovod_timeline(std::string_view text) {
   // What is cut out of a file may begin with an event.
-  std::string_view beginning = pytorch::beginning_of_array(text);
-  if (beginning.empty()) beginning = pytorch::beginning_of_object(text);
+  std::string_view beginning = beginning_of_array(text);
+  if (beginning.empty()) beginning = beginning_of_object(text);
   constexpr std::array<std::string_view, 3> own{"\"NEGOTIATE_", "\"CYCLE_START\"",
                                                 "\"start_time_since_epoch_in_micros\""};
   return beginning.find("\"ph\"") != std::string_view::npos &&

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-// JSON of PyTorch, in one pass, without a tree of values: what is spelled is a view of the text.
-namespace paceline::traces::pytorch {
+// JSON in one pass, without a tree of values: what is spelled is a view of the text.
+namespace paceline::traces {
 
 namespace ondemand = simdjson::ondemand;
 
@@ -57,14 +57,14 @@ namespace ondemand = simdjson::ondemand;
 // lacks, or no such value is whole. A copy of the text; one pass.
 [[nodiscard]] std::optional<std::string> closed_where_cut(std::string_view json, std::size_t depth);
 
-// Calls `take` with a text's only object. Throws FormatError, with the byte in its message, for
-// what is not JSON, is cut off, or has something behind the object, and for what is no object:
-// `no_object` says what it is then, `what_to_give` what it should be.
+// Calls `take` with the text's document. Throws FormatError, with the byte in its message, for what
+// is not JSON, is cut off, or has something behind what `take` read; `what_to_give` is its hint.
+void read_json(std::string_view json, const char* what_to_give,
+               const std::function<void(ondemand::document&)>& take);
+
+// The same for a text that must be an object: where it is something else, the error says
+// `no_object`.
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,
                  const std::function<void(ondemand::document&)>& take);
 
-// The same of an array, which it is known to be.
-void read_array(std::string_view json, const char* what_to_give,
-                const std::function<void(ondemand::document&)>& take);
-
-}  // namespace paceline::traces::pytorch
+}  // namespace paceline::traces

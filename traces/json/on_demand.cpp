@@ -1,4 +1,4 @@
-#include "traces/pytorch/on_demand.h"
+#include "traces/json/on_demand.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,14 +8,14 @@
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
-namespace paceline::traces::pytorch {
+namespace paceline::traces {
 namespace {
 
 FormatError not_json(std::string_view text, std::optional<std::size_t> at, const std::string& why,
                      const char* what_to_give) {
   const std::string what = "is not JSON, or cut off";
   // Not found by reading on, but for the whole of the text.
-  if (!at) return {0, what + " at byte " + std::to_string(text.size()) + ": " + why, what_to_give};
+  if (!at) return {0, what + ", at byte " + std::to_string(text.size()) + ": " + why, what_to_give};
   const auto before = text.substr(0, *at);
   const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   return {line, what + ", at byte " + std::to_string(*at) + ": " + why, what_to_give};
@@ -55,33 +55,6 @@ std::string_view beginning_of(std::string_view json, char bracket) {
   return inside.starts_with(bracket) ? inside.substr(0, 65536) : std::string_view();
 }
 
-void read_json(std::string_view json, const char* what_to_give,
-               const std::function<void(ondemand::document&)>& take) {
-  const bool in_place = can_be_read_behind(json);
-  const simdjson::padded_string copy =
-      in_place ? simdjson::padded_string() : simdjson::padded_string(json);
-  const simdjson::padded_string_view text =
-      in_place ? simdjson::padded_string_view(json.data(), json.size(),
-                                              json.size() + simdjson::SIMDJSON_PADDING)
-               : simdjson::padded_string_view(copy);
-  ondemand::parser parser;
-  ondemand::document document;
-  if (const auto error = parser.iterate(text).get(document)) {
-    throw not_json(json, std::nullopt, simdjson::error_message(error), what_to_give);
-  }
-  const auto place = [&]() -> std::optional<std::size_t> {
-    const char* at = nullptr;
-    if (document.current_location().get(at) != simdjson::SUCCESS) return std::nullopt;
-    return std::min(static_cast<std::size_t>(at - text.data()), json.size());
-  };
-  try {
-    take(document);
-  } catch (const simdjson::simdjson_error& error) {
-    throw not_json(json, place(), error.what(), what_to_give);
-  }
-  if (const auto rest = place()) throw not_json(json, rest, "more than one object", what_to_give);
-}
-
 }  // namespace
 
 std::string_view beginning_of_object(std::string_view json) { return beginning_of(json, '{'); }
@@ -117,16 +90,41 @@ std::optional<std::string> closed_where_cut(std::string_view json, std::size_t d
   return closed;
 }
 
+void read_json(std::string_view json, const char* what_to_give,
+               const std::function<void(ondemand::document&)>& take) {
+  json = plain_text(json);
+  const bool in_place = can_be_read_behind(json);
+  const simdjson::padded_string copy =
+      in_place ? simdjson::padded_string() : simdjson::padded_string(json);
+  const simdjson::padded_string_view text =
+      in_place ? simdjson::padded_string_view(json.data(), json.size(),
+                                              json.size() + simdjson::SIMDJSON_PADDING)
+               : simdjson::padded_string_view(copy);
+  ondemand::parser parser;
+  ondemand::document document;
+  if (const auto error = parser.iterate(text).get(document)) {
+    throw not_json(json, std::nullopt, simdjson::error_message(error), what_to_give);
+  }
+  const auto place = [&]() -> std::optional<std::size_t> {
+    const char* at = nullptr;
+    if (document.current_location().get(at) != simdjson::SUCCESS) return std::nullopt;
+    return std::min(static_cast<std::size_t>(at - text.data()), json.size());
+  };
+  try {
+    take(document);
+  } catch (const simdjson::simdjson_error& error) {
+    throw not_json(json, place(), error.what(), what_to_give);
+  }
+  if (const auto rest = place())
+    throw not_json(json, rest, "more than one object", what_to_give);
+}
+
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,
                  const std::function<void(ondemand::document&)>& take) {
-  json = plain_text(json);
-  if (!without_blanks(json).starts_with('{')) throw FormatError(0, no_object, what_to_give);
+  if (!without_blanks(plain_text(json)).starts_with('{')) {
+    throw FormatError(0, no_object, what_to_give);
+  }
   read_json(json, what_to_give, take);
 }
 
-void read_array(std::string_view json, const char* what_to_give,
-                const std::function<void(ondemand::document&)>& take) {
-  read_json(plain_text(json), what_to_give, take);
-}
-
-}  // namespace paceline::traces::pytorch
+}  // namespace paceline::traces
