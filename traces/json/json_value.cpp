@@ -131,6 +131,11 @@ std::string_view JsonValue::text_or_empty() const {
   return value == nullptr ? std::string_view() : *value;
 }
 
+const JsonValue::List& JsonValue::list_or_empty() const {
+  static const List none;
+  return is_list() ? list() : none;
+}
+
 const JsonValue* JsonValue::find(std::string_view key) const {
   const auto* object = std::get_if<Object>(&content_);
   if (object == nullptr) return nullptr;

@@ -51,9 +51,11 @@ class JsonValue {
   template <class T>
   [[nodiscard]] T get() const;
 
+  // For readers that take what is there.
   [[nodiscard]] std::optional<double> if_number() const;
-  [[nodiscard]] std::optional<std::uint64_t> if_whole() const;
+  [[nodiscard]] std::optional<std::uint64_t> if_whole() const;  // of 0 or more
   [[nodiscard]] std::string_view text_or_empty() const;
+  [[nodiscard]] const List& list_or_empty() const;
 
   // The member of an object, the last of several with that key; nullptr where it has none or is no
   // object.

@@ -115,8 +115,7 @@ void read_json(std::string_view json, const char* what_to_give,
   } catch (const simdjson::simdjson_error& error) {
     throw not_json(json, place(), error.what(), what_to_give);
   }
-  if (const auto rest = place())
-    throw not_json(json, rest, "more than one object", what_to_give);
+  if (const auto rest = place()) throw not_json(json, rest, "more than one object", what_to_give);
 }
 
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,

@@ -85,11 +85,13 @@ void for_each_line(std::string_view text, const Take& take) {
 }
 
 // A buffer's size above zero; at most 2^56, more than the memory of any cluster.
-[[nodiscard]] inline std::optional<Bytes> measured_size(std::string_view word) {
+[[nodiscard]] inline std::optional<Bytes> measured_size(std::optional<std::uint64_t> size) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 56;
-  const auto size = number_of<std::uint64_t>(word);
   if (!size || *size == 0 || *size > largest) return std::nullopt;
   return Bytes(*size);
+}
+[[nodiscard]] inline std::optional<Bytes> measured_size(std::string_view word) {
+  return measured_size(number_of<std::uint64_t>(word));
 }
 
 // What a log says as messages and reports can show it: ASCII that can be printed, and not much.
