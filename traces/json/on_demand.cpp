@@ -113,7 +113,9 @@ void read_json(std::string_view json, const char* what_to_give,
   try {
     take(document);
   } catch (const simdjson::simdjson_error& error) {
-    throw not_json(json, place(), error.what(), what_to_give);
+    // Found at the beginning, from what the end is.
+    const bool is_cut = error.error() == simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
+    throw not_json(json, is_cut ? json.size() : place(), error.what(), what_to_give);
   }
   if (const auto rest = place()) throw not_json(json, rest, "more than one object", what_to_give);
 }

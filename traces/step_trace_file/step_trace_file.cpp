@@ -1,36 +1,30 @@
 #include "traces/step_trace_file/step_trace_file.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
 
 #include "traces/device_trace/limits.h"
-#include "traces/json/fields.h"
+#include "traces/json/decode.h"
 #include "traces/json/step_trace.h"
-#include "traces/step_trace_file/first_version.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 
-using nlohmann::json;
-
-template <>
-constexpr auto fields<TraceRun> =
-    std::tuple{field("name", &TraceRun::name),
-               field("origin", &TraceRun::origin),
-               field("batch_per_gpu", &TraceRun::batch_per_gpu),
-               field("world_size", &TraceRun::world_size),
-               field("gpus_per_node", &TraceRun::gpus_per_node),
-               field<Key::unless_default>("device", &TraceRun::device),
-               field<Key::unless_default>("step_lengths_s", &TraceRun::step_lengths),
-               field<Key::unless_default>("assumptions", &TraceRun::assumptions)};
+constexpr auto fields_of(const TraceRun*) {
+  return Fields(field("name", &TraceRun::name), field("origin", &TraceRun::origin),
+                optional_field("batch_per_gpu", &TraceRun::batch_per_gpu),
+                optional_field("world_size", &TraceRun::world_size),
+                optional_field("gpus_per_node", &TraceRun::gpus_per_node),
+                optional_field("device", &TraceRun::device),
+                optional_field("step_lengths_s", &TraceRun::step_lengths),
+                optional_field("assumptions", &TraceRun::assumptions));
+}
 
 namespace {
 
-constexpr std::string_view schema = "paceline.trace/2", first_schema = "paceline.trace/1",
-                           any_schema = "paceline.trace/";
+constexpr std::string_view schema = "paceline.trace/2", any_schema = "paceline.trace/";
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
 
@@ -145,37 +139,21 @@ void check(const TraceRun& run) {
   }
 }
 
-StepTrace decoded_trace(const json& in) {
-  return {member(in, "program", decode_program), member(in, "classes", decode_classes)};
-}
-
-// `trace_of` decodes what the schema's version has of the step.
-template <class TraceOf>
-TraceRun decoded_run(const json& in, const TraceOf& trace_of) {
+TraceRun run_in(const JsonValue& in) {
   auto run = decode<TraceRun>(in);
-  run.trace = trace_of(in);
+  run.trace = {member(in, "program", decode_program), member(in, "classes", decode_classes)};
   check(run);
   return run;
 }
 
-json encoded(const TraceRun& run) {
-  json out = encode(run);
-  out["program"] = encode_program(run.trace.program);
-  out["classes"] = encode_classes(run.trace.classes);
-  return out;
-}
-
-json parsed(std::string_view text) {
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
-    const auto before = text.substr(0, std::min(error.byte, text.size()));
-    throw FormatError(static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-                      "is not JSON, or cut off, at byte " + std::to_string(error.byte),
-                      what_to_give);
-  } catch (const json::exception&) {
-    throw FormatError(0, "has a number beyond all bounds", what_to_give);
-  }
+void write_run(JsonWriter& out, const TraceRun& run) {
+  out.object([&] {
+    out.put_fields(run);
+    out.key("program");
+    write_program(out, run.trace.program);
+    out.key("classes");
+    write_classes(out, run.trace.classes);
+  });
 }
 
 // What follows the blanks before it, and `word`; nullopt when another word follows.
@@ -197,10 +175,13 @@ void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs) {
                         "");
     }
   }
+  // A line a run.
   out << "{\"schema\":\"" << schema << "\",\"runs\":[";
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    out << (i == 0 ? "\n" : ",\n")
-        << encoded(runs[i]).dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string line;
+    JsonWriter writer(line);
+    write_run(writer, runs[i]);
+    out << (i == 0 ? "\n" : ",\n") << line;
   }
   out << "\n]}\n";
 }
@@ -217,17 +198,14 @@ bool is_step_traces(std::string_view text) {
 }
 
 std::vector<TraceRun> read_step_traces(std::string_view text) {
-  const json in = parsed(plain_text(text));
+  const JsonValue in = parse_json(text, what_to_give);
   try {
     const auto said = member<std::string>(in, "schema");
-    if (said != schema && said != first_schema) {
+    if (said != schema) {
       throw std::runtime_error("schema: is " + shown(said) + ", and " + std::string(schema) +
-                               " and " + std::string(first_schema) + " can be read");
+                               " can be read");
     }
-    const auto trace_of = said == schema ? decoded_trace : decode_first_version;
-    return member(in, "runs", [&](const json& runs) {
-      return decoded_list(runs, [&](const json& run) { return decoded_run(run, trace_of); });
-    });
+    return member(in, "runs", [](const JsonValue& runs) { return decoded_list(runs, run_in); });
   } catch (const std::runtime_error& error) {
     throw FormatError(0, error.what(), what_to_give);
   }
