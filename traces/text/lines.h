@@ -59,16 +59,6 @@ void for_each_line(std::string_view text, const Take& take) {
   return cells;
 }
 
-// Seconds of a time column's unit, by its header; 0 for a column of something else.
-[[nodiscard]] inline double time_unit_of(std::string_view name) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
-  for (const auto& [known, seconds] : units) {
-    if (name == known) return seconds;
-  }
-  return 0;
-}
-
 // Digits, whatever number they are; a minus sign before them.
 [[nodiscard]] inline bool is_whole_number(std::string_view word) {
   if (!word.empty() && word.front() == '-') word.remove_prefix(1);

@@ -1,4 +1,4 @@
-#include "traces/mpi_benchmarks/imb_collectives.h"
+#include "traces/mpi_benchmarks/collectives.h"
 
 #include <gtest/gtest.h>
 

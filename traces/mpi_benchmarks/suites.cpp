@@ -1,11 +1,8 @@
-#include "traces/mpi_benchmarks/titles.h"
+#include "traces/mpi_benchmarks/suites.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "traces/text/clean_text.h"
-#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
@@ -38,16 +35,14 @@ std::optional<Collective> named(const Names& names, std::string_view name) {
 }
 
 // Words from one to before another, with a blank between.
-std::string joined(const std::vector<std::string_view>& words, std::size_t from, std::size_t to) {
+std::string joined(const Words& words, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to; ++i) text += (i > from ? " " : "") + std::string(words[i]);
   return text;
 }
 
 // Pastes lose the # of titles.
-std::size_t after_hash(const std::vector<std::string_view>& words) {
-  return !words.empty() && words[0] == "#" ? 1 : 0;
-}
+std::size_t after_hash(const Words& words) { return !words.empty() && words[0] == "#" ? 1 : 0; }
 
 using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
 
@@ -67,7 +62,7 @@ bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, I
 
 }  // namespace
 
-std::optional<BenchmarkTitle> osu_title_of(const std::vector<std::string_view>& words) {
+std::optional<BenchmarkTitle> osu_title_of(const Words& words) {
   const auto test = std::ranges::find(words, "Test");
   const std::size_t at = after_hash(words);
   if (words.size() < at + 3 || words[at] != "OSU" || test == words.end()) return std::nullopt;
@@ -85,10 +80,11 @@ std::optional<BenchmarkTitle> osu_title_of(const std::vector<std::string_view>& 
   return title;
 }
 
-std::optional<BenchmarkTitle> imb_title_of(const std::vector<std::string_view>& words) {
+std::optional<BenchmarkTitle> imb_title_of(const Words& words) {
   const std::size_t at = after_hash(words);
   if (words.size() < at + 2 || words[at] != "Benchmarking") return std::nullopt;
   BenchmarkTitle title;
+  title.is_of_imb = true;
   title.name = std::string(words[at + 1]);
   title.is_ping_pong = title.name == "PingPong" || title.name == "PingPongSpecificSource" ||
                        title.name == "PingPongAnySource";
@@ -96,7 +92,7 @@ std::optional<BenchmarkTitle> imb_title_of(const std::vector<std::string_view>& 
   return title;
 }
 
-std::optional<std::string_view> imb_processes_of(const std::vector<std::string_view>& words) {
+std::optional<std::string_view> imb_processes_of(const Words& words) {
   const std::size_t at = after_hash(words);
   if (words.size() < at + 3 || words[at] != "#processes" || words[at + 1] != "=") {
     return std::nullopt;
@@ -112,10 +108,15 @@ bool has_imb_title(std::string_view text, IsTitle is_one) {
   return has_title(text, "Benchmarking ", imb_title_of, is_one);
 }
 
-bool has_ping_pong_or_other(std::string_view text, bool (*has)(std::string_view, IsTitle)) {
-  if (has(text, [](const BenchmarkTitle& title) { return title.is_ping_pong; })) return true;
-  return has(text, [](const BenchmarkTitle&) { return true; }) &&
-         !has(text, [](const BenchmarkTitle& title) { return title.collective.has_value(); });
+const char* why_no_row(const Words& words, std::size_t time, std::size_t columns) {
+  constexpr std::size_t point_and_decimals = 3;
+  if (words.size() < columns) return "the line breaks off";
+  for (std::size_t i = time; i < columns; ++i) {
+    const std::size_t point = words[i].find('.');
+    const bool is_whole = point != words[i].npos && words[i].size() - point == point_and_decimals;
+    if (!is_whole && number_of<double>(words[time])) return "the line breaks off";
+  }
+  return "";
 }
 
 }  // namespace paceline::traces
