@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,6 +28,16 @@ struct RunRecord {
   };
   static constexpr std::size_t rows_most = 1000;
 
+  // "-" for what is not told.
+  template <class T>
+  [[nodiscard]] static Cell cell_of(const std::optional<T>& value) {
+    return value ? Cell(*value) : Cell(std::string("-"));
+  }
+  // Adds a table that has a row.
+  void add(Table table) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  }
+
   std::string title;  // "Horovod's timeline of 8 ranks"
   std::vector<Fact> facts;
   std::vector<Table> tables;
@@ -33,5 +45,10 @@ struct RunRecord {
   // Keys of a scenario that the file tells, as --set takes them: {"training.cycle_time", "5ms"}.
   std::vector<std::pair<std::string, std::string>> settings;
 };
+
+// "1 row", "2 rows".
+[[nodiscard]] inline std::string with_plural(std::uint64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
 
 }  // namespace paceline::traces
