@@ -60,11 +60,6 @@ bool is_graph_in_json(std::string_view text) {
   return first != std::string_view::npos && text.substr(first).starts_with(key);
 }
 
-template <class T, class Start>
-void sort_by(std::vector<T>& list, const Start& start) {
-  std::ranges::stable_sort(list, {}, start);
-}
-
 DeviceTrace trace_of(File file) {
   DeviceTrace trace;
   trace.rank = file.rank;
@@ -73,10 +68,9 @@ DeviceTrace trace_of(File file) {
   const TraceTime zero = time_zero(file);
   const Launches launches(file);
   for (const Node& node : file.nodes) {
-    const TraceTime start = node.start - zero, end = start + node.duration;
+    const TraceTime start = node.start, end = start + node.duration;
     if (node.role == Role::host) continue;
-    auto launched = launches.of(node);
-    if (launched) *launched -= zero;
+    const auto launched = launches.of(node);
     if (node.role != Role::collective) {
       trace.tasks.push_back({start, end, node.stream, work_of(node.role), launched, node.name});
       continue;
@@ -89,8 +83,7 @@ DeviceTrace trace_of(File file) {
     trace.collectives.push_back(std::move(call));
   }
   trace.names = std::move(file.names);
-  sort_by(trace.tasks, &DeviceTrace::Task::start);
-  sort_by(trace.collectives, &TracedCollective::called);
+  count_from(trace, zero);
   return trace;
 }
 

@@ -138,8 +138,8 @@ class Dump {
     const auto created = time_of(entry.created);
     TracedCollective call;
     describe(entry, call);
-    if (!created) return skip("no time");
-    if (call.kind.empty()) return skip("no name");
+    if (!created) return trace_.skip("no time");
+    if (call.kind.empty()) return trace_.skip("no name");
     call.called = call.returned = *created;
     call.state = state_of(entry);
     const auto completed = time_of(entry.completed);
@@ -155,7 +155,7 @@ class Dump {
   }
   void take_broken() {
     ++trace_.events;
-    skip("no object");
+    trace_.skip("no object");
   }
   void take_group(std::string_view name, std::string_view use, std::string_view ranks) {
     Group& group = groups_[shown(name)];
@@ -168,17 +168,10 @@ class Dump {
 
   [[nodiscard]] DeviceTrace trace() && {
     auto& calls = trace_.collectives;
-    std::ranges::stable_sort(calls, {}, &TracedCollective::called);
-    if (!calls.empty()) trace_.since_epoch = calls.front().called;
-    for (TracedCollective& call : calls) {
-      call.called -= *trace_.since_epoch;
-      call.returned = call.called;
-      if (call.device) {
-        call.device->start -= *trace_.since_epoch;
-        call.device->end -= *trace_.since_epoch;
-      }
-      name_group(call);
-    }
+    const auto first = std::ranges::min_element(calls, {}, &TracedCollective::called);
+    if (first != calls.end()) trace_.since_epoch = first->called;
+    count_from(trace_, trace_.since_epoch.value_or(0));
+    for (TracedCollective& call : calls) name_group(call);
     for (const auto& [name, group] : groups_) {
       const bool has_all = group.label == "default_pg" || name == "0";
       if (has_all) trace_.world_size = static_cast<std::uint32_t>(group.ranks.size());
@@ -189,11 +182,6 @@ class Dump {
   }
 
  private:
-  void skip(const char* why) {
-    ++trace_.skipped;
-    ++trace_.skipped_for[why];
-  }
-
   // Groups of one name are several where each rank makes its own: the ranks tell them apart.
   [[nodiscard]] std::string label_of(const std::string& name) const {
     const auto use = uses_.find(name);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "traces/device_trace/device_trace.h"
-#include "traces/device_trace/trace_part.h"
 
 namespace paceline::traces {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/device_trace/trace_part.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/run_record/run_record.h"
 #include "traces/text/format_error.h"
 
