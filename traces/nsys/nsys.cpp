@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "traces/nsys/events.h"
-#include "traces/nsys/export.h"
 #include "traces/nsys/stats_tables.h"
-#include "traces/nsys/trace_tables.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {

@@ -1,10 +1,9 @@
-#include "traces/nsys/trace_tables.h"
-
 #include <algorithm>
 #include <set>
 #include <string>
 
 #include "models/text/number.h"
+#include "traces/nsys/events.h"
 #include "traces/nsys/stats_tables.h"
 #include "traces/text/format_error.h"
 
