@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "traces/chakra/node.h"
-#include "traces/chakra/schedule.h"
 
 namespace paceline::traces {
 namespace {

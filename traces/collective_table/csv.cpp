@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 
+#include "models/stats/quantile.h"
 #include "models/units/parse.h"
 #include "traces/horovod_timeline/engine.h"
 #include "traces/json/on_demand.h"
@@ -22,26 +23,13 @@ using horovod::Engine;
 using horovod::FusedCall;
 using horovod::TimelineText;
 using horovod::Times;
+using stats::quantile;
 using Cell = RunRecord::Cell;
 using Table = RunRecord::Table;
 
-template <class T>
-T quantile(std::vector<T> values, std::size_t tenths) {
-  const std::size_t at = (values.size() - 1) * tenths / 10;
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(at);
-  std::ranges::nth_element(values, place);
-  return *place;
-}
-
-// Of two in the middle the lower. Precondition of both: not empty.
-template <class T>
-T median(std::vector<T> values) {
-  return quantile(std::move(values), 5);
-}
-
 Cell time_or_none(const Times& times) {
   if (times.empty()) return RunRecord::cell_of(std::optional<Seconds>());
-  return seconds_of(median(times));
+  return seconds_of(stats::lower_median(times));
 }
 
 // The largest first by what `weight` says, and no more than a table may have.
@@ -68,7 +56,7 @@ Table activities(const Engine& engine, std::vector<std::string>& notes) {
     for (const TraceTime time : times) all += seconds_of(time);
     rows.push_back(
         {all,
-         {engine.name(name), std::uint64_t{times.size()}, seconds_of(median(times)),
+         {engine.name(name), std::uint64_t{times.size()}, seconds_of(stats::lower_median(times)),
           seconds_of(quantile(times, 9)), seconds_of(*std::ranges::max_element(times))}});
   }
   keep_largest(table, std::move(rows), "activities", notes);
@@ -90,7 +78,7 @@ Table calls(const Engine& engine, std::vector<std::string>& notes) {
   std::vector<std::pair<Seconds, std::vector<Cell>>> rows;
   for (const auto& [like, times] : alike) {
     const auto& [operation, library, tensors, bytes] = like;
-    const Seconds transfer = median(times);
+    const Seconds transfer = stats::lower_median(times);
     const bool has_rate = bytes > 0 && transfer > Seconds(0);
     rows.push_back(
         {std::accumulate(times.begin(), times.end(), Seconds(0)),
@@ -175,9 +163,10 @@ void add_calls(const Engine& engine, RunRecord& record) {
   record.facts.push_back({"calls", std::uint64_t{engine.calls.size()}});
   if (engine.calls.empty()) return;
   record.facts.push_back({"calls of several tensors", fused});
-  record.facts.push_back({"tensors a call, median", median(counts)});
+  record.facts.push_back({"tensors a call, median", stats::lower_median(counts)});
   record.facts.push_back({"tensors a call, most", most_tensors});
-  if (sent > 0) record.facts.push_back({"size of a call, median", Bytes(median(sizes))});
+  if (sent > 0)
+    record.facts.push_back({"size of a call, median", Bytes(stats::lower_median(sizes))});
   if (largest == 0) return;
   record.facts.push_back({"largest fused call", Bytes(largest)});
   record.notes.push_back(fmt::format(
@@ -196,12 +185,13 @@ void add_cycles(const Engine& engine, RunRecord& record) {
         "and what negotiating takes");
     return;
   }
-  const TraceTime shortest = quantile(engine.cycles, 1), middle = median(engine.cycles);
+  const TraceTime shortest = quantile(engine.cycles, 1),
+                  middle = stats::lower_median(engine.cycles);
   Times off;
   for (const TraceTime cycle : engine.cycles) off.push_back(std::abs(cycle - middle));
   record.facts.push_back({"cycles", std::uint64_t{engine.cycles.size()}});
   record.facts.push_back({"cycle, median", seconds_of(middle)});
-  record.facts.push_back({"cycle, median deviation", seconds_of(median(off))});
+  record.facts.push_back({"cycle, median deviation", seconds_of(stats::lower_median(off))});
   record.facts.push_back({"cycle, nine tenths above", seconds_of(shortest)});
   const bool are_alike = seconds_of(middle) <= seconds_of(shortest) * 1.5;
   constexpr std::size_t cycles_least = 10;
@@ -213,7 +203,7 @@ void add_cycles(const Engine& engine, RunRecord& record) {
         "they do, and do not tell training.cycle_time");
   }
   if (engine.until_operation.empty()) return;
-  const Seconds negotiated = seconds_of(median(engine.until_operation));
+  const Seconds negotiated = seconds_of(stats::lower_median(engine.until_operation));
   record.facts.push_back({"from a wake to its first operation, median", negotiated});
   if (engine.until_operation.size() < cycles_least || negotiated == Seconds(0)) return;
   record.settings.emplace_back("training.negotiation", to_text(negotiated));
@@ -226,7 +216,7 @@ void add_negotiations(const Engine& engine, RunRecord& record) {
   }
   if (!all.empty()) {
     record.facts.push_back(
-        {"from the first rank ready to the last, median", seconds_of(median(all))});
+        {"from the first rank ready to the last, median", seconds_of(stats::lower_median(all))});
     record.facts.push_back(
         {"from the first rank ready to the last, nine tenths below", seconds_of(quantile(all, 9))});
     record.facts.push_back({"negotiations", engine.negotiations});
@@ -283,8 +273,8 @@ RunRecord told_of(const Engine& engine, const TimelineText& found) {
   record.facts.push_back({"tensors", named});
   if (bytes > 0) record.facts.push_back({"size of all tensors", Bytes(bytes)});
   if (!engine.between.empty()) {
-    record.facts.push_back(
-        {"from a tensor's operation to its next, median", seconds_of(median(engine.between))});
+    record.facts.push_back({"from a tensor's operation to its next, median",
+                            seconds_of(stats::lower_median(engine.between))});
   }
   record.settings.emplace_back("training.strategy", "horovod");
   add_negotiations(engine, record);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/json/json_value.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"

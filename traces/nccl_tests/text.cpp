@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/nccl_tests/row.h"

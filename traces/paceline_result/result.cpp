@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/json/json_value.h"
 #include "traces/paceline_result/paceline_result.h"
 #include "traces/text/format_error.h"

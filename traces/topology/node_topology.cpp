@@ -4,12 +4,27 @@
 
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
-#include "traces/topology/foreign_topology.h"
-#include "traces/topology/nccl_log.h"
-#include "traces/topology/nccl_topology.h"
-#include "traces/topology/topology_matrix.h"
 
 namespace paceline::traces {
+namespace {
+
+// Words that a tool prints and others do not, as its documentation or source shows them.
+constexpr std::array<std::string_view, 3> foreign_tools[] = {  // mark, also, what it is
+    {"Link Type between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"Weight between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"Hops between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"LINK TYPE TABLE", "", "what amd-smi topology prints"},
+    {"ACCESS TABLE", "", "what amd-smi topology prints"},
+    {"WEIGHT TABLE", "", "what amd-smi topology prints"},
+    {"GPU 0/0", "", "what xpu-smi topology prints"},
+    {"HCCS", "NPU0", "what npu-smi info -t topo prints"},
+    {"L#0", "PU ", "what lstopo prints"},
+    {"L#0", "Core ", "what lstopo prints"},
+    {"<topology", "<object", "what lstopo writes"},
+    {"<nvidia_smi_log", "", "what nvidia-smi -q -x prints"},
+    {"NVIDIA-SMI ", "Driver Version", "nvidia-smi's list of GPUs"}};
+
+}  // namespace
 
 const std::array<NodeTopologyFormat, 3>& node_topology_formats() {
   static constexpr std::array rows{
@@ -32,6 +47,14 @@ NamedTopology read_node_topology(std::string_view text, NodeChoice node) {
   }
   const std::string foreign = foreign_topology(plain);
   throw FormatError(0, foreign.empty() ? "is no topology of a node" : foreign, hint);
+}
+
+std::string foreign_topology(std::string_view text) {
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  for (const auto& [mark, also, prints] : foreign_tools) {
+    if (has(mark) && has(also)) return "is " + std::string(prints);
+  }
+  return "";
 }
 
 std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at, NodeChoice node) {

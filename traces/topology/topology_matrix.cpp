@@ -1,5 +1,3 @@
-#include "traces/topology/topology_matrix.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -7,8 +5,8 @@
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/topology/foreign_topology.h"
 #include "traces/topology/matrix_lines.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {

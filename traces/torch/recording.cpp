@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/stats/quantile.h"
 #include "traces/json/json_value.h"
 #include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
@@ -319,9 +320,7 @@ DeviceTrace Reading::trace() {
   std::ranges::stable_sort(trace_.gradients, {}, &DeviceTrace::Gradient::ready);
   trace_.events = steps;
   if (!samples_.empty()) {
-    const auto middle = samples_.begin() + static_cast<std::ptrdiff_t>((samples_.size() - 1) / 2);
-    std::ranges::nth_element(samples_, middle);
-    trace_.batch = static_cast<std::uint32_t>(*middle);
+    trace_.batch = static_cast<std::uint32_t>(stats::lower_median(samples_));
   }
   return std::move(trace_);
 }
