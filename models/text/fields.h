@@ -16,6 +16,7 @@ namespace paceline {
 enum class Presence {
   always,          // an optional that is empty is null
   unless_default,  // left out where the value is an empty optional, or as its type is at first
+  never,           // of other formats than JSON
 };
 
 // `get` is a member, or what std::invoke takes of an object.
@@ -68,11 +69,31 @@ constexpr auto unless_empty = [](const auto& object) {
   return found.empty() ? std::nullopt : std::optional(found);
 };
 
+// Fields of the same object that are an object of their own, where `has` is true of it.
+template <class Has, Presence when, class... Rows>
+struct Group {
+  static constexpr Presence presence = when;
+
+  std::string_view key;
+  Has has;
+  std::tuple<Rows...> rows;
+};
+
+template <class Has, class... Rows>
+[[nodiscard]] constexpr auto group(std::string_view key, Has has, Rows... rows) {
+  return Group<Has, Presence::always, Rows...>{key, has, {rows...}};
+}
+
+template <class Has, class... Rows>
+[[nodiscard]] constexpr auto optional_group(std::string_view key, Has has, Rows... rows) {
+  return Group<Has, Presence::unless_default, Rows...>{key, has, {rows...}};
+}
+
 template <class... Rows>
 struct Fields {
-  constexpr explicit Fields(Rows... rows) : all(rows...) {}
+  constexpr explicit Fields(Rows... of) : rows(of...) {}
 
-  std::tuple<Rows...> all;
+  std::tuple<Rows...> rows;
 };
 
 template <class T>
@@ -80,11 +101,14 @@ concept HasFields = requires(const T* object) {
   fields_of(object);
 };
 
-// Calls `take` with each field of a type, in order.
+// Calls `take` with each field of a type, or of a group, in order.
+template <class... Rows, class Take>
+constexpr void for_each_field(const std::tuple<Rows...>& rows, const Take& take) {
+  std::apply([&](const Rows&... one) { (take(one), ...); }, rows);
+}
 template <HasFields T, class Take>
 constexpr void for_each_field(const Take& take) {
-  std::apply([&](const auto&... one) { (take(one), ...); },
-             fields_of(static_cast<const T*>(nullptr)).all);
+  for_each_field(fields_of(static_cast<const T*>(nullptr)).rows, take);
 }
 
 }  // namespace paceline
