@@ -39,7 +39,7 @@ class JsonWriter {
   void key(std::string_view name);
 
   // null, a boolean, a number, a text, an enumeration with words, a quantity by its number, an
-  // optional, a variant, a type with fields, a map of texts, or a range of any of these.
+  // optional or pointer, a variant, a type with fields, a range of these, or of names and these.
   template <class T>
   void value(const T& value);
   // Of an object: its fields alone, for a caller that adds others.
@@ -77,8 +77,18 @@ class JsonWriter {
     key(name);
     list(range, each);
   }
+  // `body()` writes the values.
+  template <class Body>
+  void put_list(std::string_view name, const Body& body) {
+    key(name);
+    begin_list();
+    body();
+    end_list();
+  }
 
  private:
+  template <class T, class Field>
+  void put_field(const T& object, const Field& field);
   void begin(char bracket);
   void end(char bracket);
   // Before any value: a comma and a line of its own, but behind a key.
@@ -102,20 +112,39 @@ class JsonWriter {
   bool follows_key_ = false;
 };
 
+template <class T>
+[[nodiscard]] bool is_default(const T& value) {
+  if constexpr (requires { value.has_value(); }) {
+    return !value.has_value();
+  } else if constexpr (requires { value.empty(); }) {
+    return value.empty();
+  } else {
+    return value == T{};
+  }
+}
+
 template <HasFields T>
 void JsonWriter::put_fields(const T& object) {
-  for_each_field<T>([&](const auto& field) {
+  for_each_field<T>([&](const auto& field) { put_field(object, field); });
+}
+
+template <class T, class Field>
+void JsonWriter::put_field(const T& object, const Field& field) {
+  if constexpr (requires { field.rows; }) {
+    if (std::invoke(field.has, object)) {
+      put_object(field.key, [&] {
+        for_each_field(field.rows, [&](const auto& inner) { put_field(object, inner); });
+      });
+    } else if (field.presence == Presence::always) {
+      put(field.key, nullptr);
+    }
+  } else if constexpr (field.presence != Presence::never) {
     const auto& of = std::invoke(field.get, object);
-    if (field.presence == Presence::unless_default) {
-      using Value = std::remove_cvref_t<decltype(of)>;
-      if constexpr (requires { of.has_value(); }) {
-        if (!of.has_value()) return;
-      } else if constexpr (std::default_initializable<Value> && std::equality_comparable<Value>) {
-        if (of == Value{}) return;
-      }
+    if constexpr (field.presence == Presence::unless_default) {
+      if (is_default(of)) return;
     }
     put(field.key, of);
-  });
+  }
 }
 
 template <class T>
@@ -136,11 +165,11 @@ void JsonWriter::value(const T& value) {
     text(paceline::to_text(value));
   } else if constexpr (HasFields<T>) {
     object([&] { put_fields(value); });
-  } else if constexpr (requires { value.has_value(); }) {
-    value.has_value() ? this->value(*value) : null();
+  } else if constexpr (std::is_pointer_v<T> || requires { value.has_value(); }) {
+    value ? this->value(*value) : null();
   } else if constexpr (requires { value.valueless_by_exception(); }) {
     visit([&](const auto& held) { this->value(held); }, value);
-  } else if constexpr (requires { typename T::mapped_type; }) {
+  } else if constexpr (requires { std::string_view(value.begin()->first); }) {
     object([&] {
       for (const auto& [name, of] : value) put(name, of);
     });

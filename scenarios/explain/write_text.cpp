@@ -60,15 +60,14 @@ void write_sources(std::ostream& out, const std::vector<Term>& terms) {
 }
 
 void write_terms(std::ostream& out, const Explanation& made) {
-  const Seconds step = made.outcome.predicted->totals.step;
   write_line(out, fmt::format("\nThe step of rank {}, which ends last: these terms add up to it.",
                               made.rank.value()));
   TextTable table({"term", "formula", "time", "share"}, 2);
   Seconds sum;
   for (const Term& term : made.terms) {
     sum += term.time;
-    table.add({term.name, term.formula, time_text(term.time),
-               fmt::format("{:.1f}%", 100 * (term.time / step))});
+    table.add(
+        {term.name, term.formula, time_text(term.time), fmt::format("{:.1f}%", 100 * term.share)});
   }
   table.add({"step", "", to_text(sum), "100.0%"});
   table.write(out);

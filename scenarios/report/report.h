@@ -1,7 +1,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
@@ -27,8 +26,5 @@ void write_json(std::ostream& out, const ScenarioFile& file,
 
 // A header line, then a line a point; the JSON's keys as columns, empty where there is no value.
 void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes);
-
-// A text as a cell of a CSV, in quotes where it needs them.
-[[nodiscard]] std::string csv_cell(const std::string& text);
 
 }  // namespace paceline

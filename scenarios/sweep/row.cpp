@@ -35,22 +35,6 @@ std::string dumped(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-Cell cell_of(const PointField& column, const PointOutcome& outcome) {
-  const auto value_of = [&](auto get) -> Cell {
-    const auto value = get(outcome);
-    using Value = typename decltype(value)::value_type;
-    if (!value) return {};
-    if constexpr (std::is_integral_v<Value>) {
-      return static_cast<std::int64_t>(*value);
-    } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::string>) {
-      return *value;
-    } else {
-      return dumped(ordered_json(*value));
-    }
-  };
-  return std::visit(value_of, column.value);
-}
-
 }  // namespace
 
 Row row_of(const PointOutcome& outcome) {
@@ -68,9 +52,9 @@ Row row_of(const PointOutcome& outcome) {
   row.axes = dumped(axes);
   // One that was not even prepared has its failure and nothing else.
   const bool is_prepared = outcome.samples_per_step > 0;
-  for (const PointField& column : point_columns()) {
-    const bool is_known = is_prepared || column.column == "failure";
-    row.cells.push_back(is_known ? cell_of(column, outcome) : Cell());
+  for (const PointColumn& column : point_columns()) {
+    const bool is_known = is_prepared || column.name == "failure";
+    row.cells.push_back(is_known ? column.cell(outcome) : Cell());
   }
   if (outcome.failure) {
     row.cause = outcome.failure->cause == FailureCause::refused ? "refused" : "failed";
@@ -97,25 +81,19 @@ Row row_from(const std::string& text) {
   return row;
 }
 
-// A double that is whole stays one.
-const char* type_of(const PointField& column) {
-  return std::visit(
-      [](auto get) {
-        using Value = typename decltype(get(PointOutcome()))::value_type;
-        if constexpr (std::is_integral_v<Value>) {
-          return "INTEGER";
-        } else if constexpr (std::is_same_v<Value, double>) {
-          return "REAL";
-        } else {
-          return "TEXT";
-        }
-      },
-      column.value);
+const char* type_of(const PointColumn& column) {
+  switch (column.type) {
+    case PointColumn::Type::truth:
+    case PointColumn::Type::whole: return "INTEGER";
+    case PointColumn::Type::real: return "REAL";
+    case PointColumn::Type::text: return "TEXT";
+  }
+  PACELINE_UNREACHABLE("a type outside the enumeration");
 }
 
 std::size_t column_of(std::string_view name) {
   const auto columns = point_columns();
-  const auto found = std::ranges::find(columns, name, &PointField::column);
+  const auto found = std::ranges::find(columns, name, &PointColumn::name);
   PACELINE_EXPECTS(found != columns.end());
   return static_cast<std::size_t>(found - columns.begin());
 }

@@ -27,10 +27,10 @@ struct Gain {
 };
 
 constexpr auto fields_of(const Gain*) {
-  return Fields("gain", field("value", &Gain::value, "of the change"), field("time_s", &Gain::time),
-                optional_field("steps", &Gain::steps, "of it"),
-                optional_field(
-                    "twice", [](const Gain& gain) { return std::optional(2 * gain.value); }, ""));
+  return Fields(
+      field("value", &Gain::value), field("time_s", &Gain::time),
+      optional_field("steps", &Gain::steps),
+      optional_field("twice", [](const Gain& gain) { return std::optional(2 * gain.value); }));
 }
 
 template <class T>
