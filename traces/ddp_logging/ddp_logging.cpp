@@ -322,7 +322,7 @@ void add_doubts(const Run& run, const ddp_logging::Reports& found, RunRecord& re
                     " cut off: what is there is taken");
   }
   if (found.mixed > 0) {
-    notes.push_back(with_plural(found.mixed, "line") +
+    notes.push_back(counted(found.mixed, "line") +
                     " left out: messages of several ranks are in one another");
   }
   if (run.unreadable > 0) {

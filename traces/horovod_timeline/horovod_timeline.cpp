@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "models/stats/quantile.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "traces/horovod_timeline/engine.h"
 #include "traces/json/on_demand.h"
@@ -244,12 +245,12 @@ bool is_hierarchical(const Engine& engine) {
 void add_left_out(const Engine& engine, const TimelineText& found, RunRecord& record) {
   if (found.broken > 0) {
     record.notes.push_back(fmt::format("left out: {}, the first in line {}: {}",
-                                       with_plural(found.broken, "piece") + " of what is no event",
+                                       counted(found.broken, "piece") + " of what is no event",
                                        found.first_broken_line, found.first_broken));
   }
   if (found.is_cut) record.notes.push_back("the last event is cut off, and left out");
   if (engine.ended > 0) {
-    record.notes.push_back(with_plural(engine.ended, "end") +
+    record.notes.push_back(counted(engine.ended, "end") +
                            " without a beginning: the file begins in the middle of a run");
   }
   record.notes.push_back(
@@ -261,7 +262,7 @@ void add_left_out(const Engine& engine, const TimelineText& found, RunRecord& re
 RunRecord told_of(const Engine& engine, const TimelineText& found) {
   RunRecord record;
   const std::uint64_t ranks_named = engine.ranks.empty() ? 0 : engine.ranks.rbegin()->first + 1U;
-  record.title = ranks_named > 0 ? "Horovod's timeline of " + with_plural(ranks_named, "rank")
+  record.title = ranks_named > 0 ? "Horovod's timeline of " + counted(ranks_named, "rank")
                                  : "Horovod's timeline";
   record.facts.push_back({"length", seconds_of(*engine.last) - seconds_of(*engine.first)});
   record.facts.push_back({"events", found.events});

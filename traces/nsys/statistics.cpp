@@ -215,11 +215,10 @@ void add_notes(const Statistics& statistics, const nsys::AroundTables& around, R
         "traces beside the sums are left out: paceline import reads them from a file of their own");
   }
   if (around.other_tables > 0) {
-    record.notes.push_back(with_plural(around.other_tables, "table") +
-                           " of other reports left out");
+    record.notes.push_back(counted(around.other_tables, "table") + " of other reports left out");
   }
   if (around.broken_rows > 0) {
-    record.notes.push_back(with_plural(around.broken_rows, "row") +
+    record.notes.push_back(counted(around.broken_rows, "row") +
                            " left out that cannot be read, the first in line " +
                            std::to_string(around.first_broken_line));
   }
