@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "traces/chakra/node.h"
+#include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -52,11 +54,10 @@ TraceTime time_zero(const File& file) {
 
 // What Chakra's feeder also takes: nodes without sizes of collectives.
 bool is_graph_in_json(std::string_view text) {
-  constexpr std::string_view key = "\"workload_graph\"";
-  const std::size_t brace = text.find_first_not_of(" \t\r\n");
-  if (brace == std::string_view::npos || text[brace] != '{') return false;
-  const std::size_t first = text.find_first_not_of(" \t\r\n", brace + 1);
-  return first != std::string_view::npos && text.substr(first).starts_with(key);
+  if (!begins_as_json(text)) return false;
+  const auto inside = behind(text, "{");
+  const std::size_t first = inside ? inside->find_first_not_of(" \t\r\n") : text.npos;
+  return first != text.npos && inside->substr(first).starts_with("\"workload_graph\"");
 }
 
 DeviceTrace trace_of(File file) {

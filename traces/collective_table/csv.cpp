@@ -28,7 +28,7 @@ double time_unit_of(std::string_view name) {
 std::vector<double> units_of(std::string_view line) {
   constexpr std::size_t columns_most = 4096;
   std::vector<double> units;
-  if (line.empty() || line.front() == '#' || line.find(size_column) == line.npos) return units;
+  if (line.empty() || line.front() == '#' || !contains(line, size_column)) return units;
   for (const std::string_view cell : cells_of(line, columns_most)) {
     units.push_back(cell == size_column ? -1 : time_unit_of(cell));
   }
@@ -117,7 +117,7 @@ SizeTimeColumns::Row SizeTimeColumns::row_of(std::string_view line, Bytes least)
 }
 
 bool is_collective_table(std::string_view text) {
-  if (text.find("time(") == std::string_view::npos) return false;
+  if (!contains(text, "time(")) return false;
   return has_clean_line(text, SizeTimeColumns::are_in);
 }
 
@@ -139,7 +139,7 @@ std::string hint_for_table(std::string_view text) {
   constexpr std::size_t looked_at = 65536, rows_least = 3, cells_least = 2, columns_most = 64;
   std::size_t rows = 0, columns = 0;
   for_each_line(text.substr(0, looked_at), [&](std::size_t, std::string_view line) {
-    const bool has_commas = line.find(',') != line.npos;
+    const bool has_commas = contains(line, ',');
     const auto cells = has_commas ? cells_of(line, columns_most) : words_of(line);
     const auto numbers = static_cast<std::size_t>(std::ranges::count_if(
         cells, [](std::string_view cell) { return number_of<double>(cell).has_value(); }));

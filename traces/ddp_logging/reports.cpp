@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "models/text/number.h"
 #include "traces/text/clean_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::ddp_logging {
 namespace {
@@ -50,10 +50,7 @@ bool is_of_numbers(std::string_view text) {
   return text.find_first_not_of("0123456789, ") == std::string_view::npos;
 }
 
-bool is_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         c == '.' || c == '-' || c == '+';
-}
+bool is_word(char c) { return is_digit(c) || is_letter(c) || contains("_.-+", c); }
 
 // Behind a word of more than one letter, which Python's strings may have before them.
 bool is_apostrophe(std::string_view line, std::size_t at) {
@@ -211,20 +208,12 @@ Reports Dictionaries::all() && {
   return std::move(found_);
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
-}
-
 // What is between two marks; empty where one is not there.
 std::string_view between(std::string_view line, std::string_view before, std::string_view after) {
-  const std::size_t begin = line.find(before);
-  if (begin == std::string_view::npos) return {};
-  line.remove_prefix(begin + before.size());
-  const std::size_t end = after.empty() ? line.size() : line.find(after);
-  return end == std::string_view::npos ? std::string_view() : trimmed(line.substr(0, end));
+  const auto rest = behind(line, before);
+  if (!rest) return {};
+  const std::size_t end = after.empty() ? rest->size() : rest->find(after);
+  return end == rest->npos ? std::string_view() : trimmed(rest->substr(0, end));
 }
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> runtime_lines{
@@ -238,11 +227,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> runtime_l
 class Messages {
  public:
   void take(std::size_t number, std::string_view line) {
-    if (line.find("DDP Initialized with:") != std::string_view::npos) {
+    if (contains(line, "DDP Initialized with:")) {
       begin(number, State::construction);
       put("rank", between(line, "[Rank ", "]"));
-    } else if (line.find("[Rank ") != std::string_view::npos &&
-               line.find("] Training ") != std::string_view::npos) {
+    } else if (contains(line, "[Rank ") && contains(line, "] Training ")) {
       begin(number, State::runtime);
       take_heading(line);
     } else if (state_ == State::construction) {

@@ -86,11 +86,8 @@ struct Largest {
 };
 
 std::string_view tensor_type(std::string_view type) {
-  constexpr std::string_view opening = "Tensor(";
-  const std::size_t at = type.find(opening);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = type.substr(at + opening.size());
-  return rest.substr(0, rest.find(')'));
+  const auto rest = behind(type, "Tensor(");
+  return rest ? rest->substr(0, rest->find(')')) : std::string_view();
 }
 
 void take_largest(const Operands& operands, Largest& largest) {
@@ -488,12 +485,9 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
 
 bool is_execution_trace(std::string_view json) {
   const std::string_view beginning = beginning_of_object(json);
-  const auto has = [&](std::string_view key) {
-    return beginning.find(key) != std::string_view::npos;
-  };
   // Results of paceline have a schema and nodes, too.
-  return !has("\"paceline.") && has("\"nodes\"") &&
-         (has("\"schema\"") || has("\"pid\"") || has("\"id\""));
+  return !contains(beginning, "\"paceline.") && contains(beginning, "\"nodes\"") &&
+         contains_any(beginning, {"\"schema\"", "\"pid\"", "\"id\""});
 }
 
 DeviceTrace read_execution_trace(std::string_view json) {

@@ -105,7 +105,7 @@ std::optional<TracedCollective::State> state_of(const Entry& entry) {
 // Of lists of sizes, which may be printed over several lines.
 std::uint64_t elements_or_0(std::string_view sizes) {
   if (sizes.find_first_of("0123456789[", 1) == std::string_view::npos) return 0;  // of no tensor
-  if (sizes.find('\n') == std::string_view::npos) return pytorch::elements_of(sizes).value_or(0);
+  if (!contains(sizes, '\n')) return pytorch::elements_of(sizes).value_or(0);
   std::string line(sizes);
   std::erase_if(line, [](char c) { return c == '\n' || c == '\r'; });
   return pytorch::elements_of(line).value_or(0);
@@ -125,10 +125,8 @@ void describe(const Entry& entry, TracedCollective& call) {
   if (std::max(in, out) > 0) call.count = ElementCount(std::max(in, out));
   const std::string_view types =
       entry.input_types.size() > 2 ? entry.input_types : entry.output_types;
-  const std::size_t open = types.find('"');
-  if (open == std::string_view::npos) return;
-  const std::string_view first = types.substr(open + 1);
-  call.element_size = pytorch::element_size_of(first.substr(0, first.find('"')));
+  const auto first = behind(types, "\"");
+  if (first) call.element_size = pytorch::element_size_of(first->substr(0, first->find('"')));
 }
 
 class Dump {
@@ -247,10 +245,8 @@ void refuse_pickle(std::string_view text) {
 bool is_flight_recorder(std::string_view text) {
   const std::string_view beginning =
       is_pickle(text) ? text.substr(0, 65536) : beginning_of_object(text);
-  const auto has = [&](std::string_view key) {
-    return beginning.find(key) != std::string_view::npos;
-  };
-  if (is_pickle(text)) return has("pg_config") || has("profiling_name");
+  if (is_pickle(text)) return contains_any(beginning, {"pg_config", "profiling_name"});
+  const auto has = [&](std::string_view key) { return contains(beginning, key); };
   return (has("\"profiling_name\"") && has("\"time_created_ns\"")) ||
          (has("\"pg_config\"") && has("\"pg_status\""));
 }

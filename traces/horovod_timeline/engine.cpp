@@ -78,7 +78,7 @@ class Reader {
     }
     constexpr std::string_view timed = "BEXi";
     if (event.phase == 'M') return true;
-    if (timed.find(event.phase) == std::string_view::npos || !event.at) return false;
+    if (!contains(timed, event.phase) || !event.at) return false;
     return event.phase == 'i' || event.process.has_value();
   }
 
@@ -157,10 +157,8 @@ std::optional<Bytes> size_of(std::string_view shape, std::string_view type) {
 }  // namespace
 
 bool is_transfer(std::string_view activity) {
-  constexpr std::array<std::string_view, 6> libraries{"NCCL_", "MPI_",  "GLOO_",
-                                                      "CCL_",  "MLSL_", "DDL_"};
-  return std::ranges::any_of(libraries,
-                             [&](std::string_view one) { return activity.starts_with(one); });
+  constexpr std::string_view libraries[] = {"NCCL_", "MPI_", "GLOO_", "CCL_", "MLSL_", "DDL_"};
+  return std::ranges::any_of(libraries, [&](auto one) { return activity.starts_with(one); });
 }
 
 std::uint32_t Engine::number_of_name(std::string_view name) {

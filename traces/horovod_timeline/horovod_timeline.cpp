@@ -15,6 +15,7 @@
 #include "traces/horovod_timeline/engine.h"
 #include "traces/json/on_demand.h"
 #include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
@@ -299,13 +300,9 @@ bool is_horovod_timeline(std::string_view text) {
   // What is cut out of a file may begin with an event.
   std::string_view beginning = beginning_of_array(text);
   if (beginning.empty()) beginning = beginning_of_object(text);
-  constexpr std::array<std::string_view, 3> own{"\"NEGOTIATE_", "\"CYCLE_START\"",
-                                                "\"start_time_since_epoch_in_micros\""};
-  return beginning.find("\"ph\"") != std::string_view::npos &&
-         beginning.find("\"traceEvents\"") == std::string_view::npos &&
-         std::ranges::any_of(own, [&](std::string_view word) {
-           return beginning.find(word) != std::string_view::npos;
-         });
+  return contains(beginning, "\"ph\"") && !contains(beginning, "\"traceEvents\"") &&
+         contains_any(beginning,
+                      {"\"NEGOTIATE_", "\"CYCLE_START\"", "\"start_time_since_epoch_in_micros\""});
 }
 
 RunRecord read_horovod_timeline(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "traces/pytorch/nccl_names.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::kineto {
 
@@ -118,21 +119,19 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
 
 // Launches a CUDA graph: everything in it has the correlation of this one call.
 [[nodiscard]] inline bool is_graph_launch(std::string_view name) {
-  return name.find("GraphLaunch") != std::string_view::npos;  // cuda, cu, hip; _v10000 behind it
+  return contains(name, "GraphLaunch");  // cuda, cu, hip; _v10000 behind it
 }
 
 // Makes a stream wait for others: cudaStreamWaitEvent, hipStreamWaitEvent and the like.
 [[nodiscard]] inline bool lets_a_stream_wait(std::string_view name) {
-  return name.find("StreamWaitEvent") != std::string_view::npos;
+  return contains(name, "StreamWaitEvent");
 }
 
 // That, or makes the host wait for others. For one stream, which is compute's nearly always, is
 // none.
 [[nodiscard]] inline bool may_wait_for_streams(std::string_view name) {
-  for (const char* call : {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"}) {
-    if (name.find(call) != std::string_view::npos) return true;
-  }
-  return lets_a_stream_wait(name);
+  return lets_a_stream_wait(name) ||
+         contains_any(name, {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"});
 }
 
 // Whether anything of its arguments is used; they are most of a file.

@@ -26,18 +26,17 @@ std::uint64_t number_or_0(std::string_view text) {
 // No profile lasts longer: what ends before it began, or never, is written as years.
 constexpr TraceTime a_day = 86'400'000'000'000;
 
-// Early profilers wrote "stream 7"; some numbers of threads are negative.
+// Early profilers wrote "stream 7".
+std::string_view last_word(std::string_view text) { return text.substr(text.rfind(' ') + 1); }
+
+// Some numbers of threads are negative.
 std::uint64_t thread_of(std::string_view text) {
-  const std::size_t space = text.rfind(' ');
-  if (space != std::string_view::npos) text.remove_prefix(space + 1);
-  return static_cast<std::uint64_t>(number_of<std::int64_t>(text).value_or(0));
+  return static_cast<std::uint64_t>(number_of<std::int64_t>(last_word(text)).value_or(0));
 }
 
 // Nothing for -1, which stands for none.
 std::optional<std::uint32_t> stream_of(std::string_view text) {
-  const std::size_t space = text.rfind(' ');
-  if (space != std::string_view::npos) text.remove_prefix(space + 1);
-  return number_of<std::uint32_t>(text);
+  return number_of<std::uint32_t>(last_word(text));
 }
 
 // Profilers that know no operation of a kernel repeat its correlation, which counts something else.
@@ -92,7 +91,7 @@ TracedCollective on_symmetric_memory(std::string_view name, const Arguments& arg
   if (tensors.empty()) return call;
   call.element_size = tensors.front().element_size;
   // Inputs and outputs stand side by side; what is copied into a buffer may be less than that has.
-  const bool is_copy = call.kind.find("_copy") != std::string::npos;
+  const bool is_copy = contains(call.kind, "_copy");
   std::uint64_t count = tensors.front().elements;
   for (const pytorch::Tensors& one : tensors) {
     if (one.element_size != *call.element_size) continue;
@@ -377,11 +376,9 @@ std::string Gathering::device_name() const {
 // host.
 bool Gathering::has_training() const {
   const auto trains = [](const std::string& name) {
-    if (name.starts_with(optimizer_prefix)) return true;
-    constexpr std::array parts{
-        "multi_tensor_apply", "backward", "Backward", "_bwd", "dgrad", "wgrad", "adam", "Adam"};
-    return std::ranges::any_of(
-        parts, [&](const char* part) { return name.find(part) != std::string::npos; });
+    return name.starts_with(optimizer_prefix) ||
+           contains_any(name, {"multi_tensor_apply", "backward", "Backward", "_bwd", "dgrad",
+                               "wgrad", "adam", "Adam"});
   };
   return trace_.has_training || !trace_.gradients.empty() ||
          std::ranges::any_of(trace_.names, trains);

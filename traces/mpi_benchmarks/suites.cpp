@@ -51,10 +51,9 @@ using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_
 bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {
   const std::size_t first = text.find(sign);
   if (first == text.npos) return false;
-  const std::size_t line = text.substr(0, first).rfind('\n');
-  const CleanText clean(text.substr(line == text.npos ? 0 : line + 1));
+  const CleanText clean(text.substr(text.substr(0, first).rfind('\n') + 1));
   return std::ranges::any_of(clean.lines(), [&](const CleanLine& one) {
-    if (one.text.find(sign) == one.text.npos) return false;
+    if (!contains(one.text, sign)) return false;
     const auto title = title_of(words_of(one.text));
     return title && is_one(*title);
   });

@@ -5,6 +5,7 @@
 
 #include "traces/nsys/events.h"
 #include "traces/nsys/stats_tables.h"
+#include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
@@ -24,9 +25,8 @@ bool is_own_file(std::string_view bytes) {
 bool has_trace_tables(std::string_view text) {
   constexpr std::size_t first = std::size_t{1} << 20U;
   text = text.substr(0, first);
-  if (!may_begin_text(text) || text.find("Duration") == std::string_view::npos ||
-      (text.find("CorrId") == std::string_view::npos &&
-       text.find("RangeStack") == std::string_view::npos)) {
+  if (!may_begin_text(text) || !contains(text, "Duration") ||
+      !contains_any(text, {"CorrId", "RangeStack"})) {
     return false;
   }
   return nsys::has_stats_table(text, [](Report report) {

@@ -236,7 +236,7 @@ bool is_nsys_statistics(std::string_view text) {
   if (!may_begin_text(text.substr(0, first_of_json))) return false;
   // Traces of profilers are JSON, and long.
   if (begins_as_json(text)) text = text.substr(0, first_of_json);
-  return text.find("Total Time") != std::string_view::npos && nsys::has_stats_table(text, is_sum);
+  return contains(text, "Total Time") && nsys::has_stats_table(text, is_sum);
 }
 
 RunRecord read_nsys_statistics(std::string_view text) {

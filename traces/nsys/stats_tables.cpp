@@ -5,21 +5,14 @@
 #include <cmath>
 #include <utility>
 
-#include "models/text/number.h"
 #include "traces/text/clean_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::nsys {
 namespace {
 
 constexpr std::size_t columns_most = 32;  // cuda_gpu_trace has 21
 constexpr std::size_t cell_most = 4096;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
-}
 
 // Cells with commas in them are quoted, and quotes in these doubled.
 std::vector<std::string> split(std::string_view line, char separator) {
@@ -97,16 +90,11 @@ Report report_of(const Header& header) {
 // A header, if it is one: columns of numbers come first, and each has a name.
 std::optional<Header> header_of(std::string_view line) {
   line = trimmed(line);
-  constexpr std::string_view any[] = {"Total Time", "Duration", "Time (%)", "Time(%)", "\"Time"};
-  if (std::none_of(std::begin(any), std::end(any), [&](std::string_view word) {
-        return line.find(word) != std::string_view::npos;
-      })) {
+  if (!contains_any(line, {"Total Time", "Duration", "Time (%)", "Time(%)", "\"Time"})) {
     return std::nullopt;
   }
   Header header;
-  header.separator = line.find('\t') != std::string_view::npos  ? '\t'
-                     : line.find(',') != std::string_view::npos ? ','
-                                                                : ' ';
+  header.separator = contains(line, '\t') ? '\t' : contains(line, ',') ? ',' : ' ';
   const auto cells =
       header.separator == ' ' ? split_by_blanks(line, columns_most) : split(line, header.separator);
   if (cells.size() < 4) return std::nullopt;
@@ -121,10 +109,9 @@ bool is_ruler(std::string_view line) {
 }
 
 bool is_of_numbers(const Column& column) {
-  constexpr std::array<std::string_view, 10> numbers{
-      "time", "total time", "instances", "count", "num calls",
-      "avg",  "med",        "min",       "max",   "stddev"};
-  return std::ranges::find(numbers, column.name) != numbers.end();
+  constexpr std::string_view numbers[] = {"time", "total time", "instances", "count", "num calls",
+                                          "avg",  "med",        "min",       "max",   "stddev"};
+  return is_one_of(column.name, numbers);
 }
 
 // A row of columns of text: numbers, which have no blank in them; then a grid's and a block's

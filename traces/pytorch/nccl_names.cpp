@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "traces/text/lines.h"
+
 namespace paceline::traces::pytorch {
 namespace {
 
@@ -74,9 +76,8 @@ const OtherKernel* other_kernel(std::string_view name) {
   const std::string_view own = own_name(name);
   if (own.starts_with("triton_")) return nullptr;
   const std::string what = folded(own);
-  const auto found = std::ranges::find_if(other_kernels, [&](const OtherKernel& one) {
-    return what.find(one.part) != std::string::npos;
-  });
+  const auto found = std::ranges::find_if(
+      other_kernels, [&](const OtherKernel& one) { return contains(what, one.part); });
   return found == other_kernels.end() ? nullptr : &*found;
 }
 
@@ -86,11 +87,6 @@ std::string_view without_manner(std::string_view name) {
     if (name.starts_with(manner)) name.remove_prefix(manner.size());
   }
   return name;
-}
-
-template <std::size_t n>
-bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace
@@ -148,8 +144,7 @@ std::string algorithm_of(std::string_view name) {
     std::string manner;
     for (const auto& [part, words] :
          {std::pair{"multimem", "multimem"}, {"oneshot", "one_shot"}, {"twoshot", "two_shot"}}) {
-      if (what.find(part) != std::string::npos)
-        manner += (manner.empty() ? "" : "_") + std::string(words);
+      if (contains(what, part)) manner += (manner.empty() ? "" : "_") + std::string(words);
     }
     if (!manner.empty()) return manner;
   }

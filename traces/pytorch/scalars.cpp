@@ -12,8 +12,6 @@
 namespace paceline::traces::pytorch {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Python writes 1e-06; no time with an exponent is large enough to lose digits in a double.
 std::optional<TraceTime> with_exponent(std::string_view microseconds) {
   const auto value = number_of<double>(microseconds);

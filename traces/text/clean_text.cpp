@@ -26,10 +26,7 @@ std::size_t nccl_mark(std::string_view line) {
   return std::string_view::npos;
 }
 
-bool is_of_host(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_';
-}
+bool is_of_host(char c) { return is_letter(c) || is_digit(c) || contains("-._", c); }
 
 // "node-a:1001:1011 [0] NCCL INFO ...": where the host begins and ends. nullopt: no such prefix.
 struct HostPlace {
@@ -51,9 +48,7 @@ std::optional<HostPlace> host_before(std::string_view line, std::size_t mark) {
   return HostPlace{start, at};
 }
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t") == std::string_view::npos;
-}
+bool is_blank(std::string_view text) { return trimmed(text).empty(); }
 
 // Two numbers and a word: what a line of a table begins with.
 bool begins_table_line(std::string_view line) {
@@ -71,7 +66,7 @@ class Hosts {
     if (host && host->start == 0 && host->end > 0) {
       const std::string_view name = line.substr(0, host->end);
       // "16node-a" may be a number of a line that was broken before "node-a".
-      const bool may_be_glued = name.front() >= '0' && name.front() <= '9';
+      const bool may_be_glued = is_digit(name.front());
       if (!may_be_glued || !seen_.insert(name).second) names_.insert(name);
     }
     const std::size_t on = line.find(" on ");  // "Rank  0 Pid 7 on node-a device  0"
@@ -134,7 +129,7 @@ class Mender {
     const std::size_t known = hosts_.start_in(name);
     if (known < name.size()) return {host->start + known, true};
     // What may stand glued to an unknown name goes with it.
-    const bool may_be_glued = name.empty() || (name.front() >= '0' && name.front() <= '9');
+    const bool may_be_glued = name.empty() || (is_digit(name.front()));
     return {host->start, is_blank(line.substr(0, host->start)) && !may_be_glued};
   }
 
@@ -159,7 +154,7 @@ class Mender {
   }
 
   [[nodiscard]] static bool is_blank_or_digit(char c) {
-    return c == ' ' || c == '\t' || c == '.' || c == '-' || (c >= '0' && c <= '9');
+    return is_digit(c) || contains(" \t.-", c);
   }
 
   // A beginning without its end is left out: what it says may be cut.
@@ -172,9 +167,8 @@ class Mender {
   }
 
   void lose(const CleanLine& part) {
-    const std::size_t first = part.text.find_first_not_of(" \t");
-    const bool is_of_row =
-        first != part.text.npos && part.text[first] >= '0' && part.text[first] <= '9';
+    const std::string_view text = trimmed(part.text);
+    const bool is_of_row = !text.empty() && is_digit(text.front());
     loses_more_than_rows_ = loses_more_than_rows_ || !is_of_row;
     lost_.push_back(part);
   }
@@ -235,7 +229,7 @@ CleanText::CleanText(std::string_view text) {
     lines_.clear();
     for (const auto& lines : by_writer) lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
-  if (text.find("NCCL") == std::string_view::npos) return;
+  if (!contains(text, "NCCL")) return;
   Mender mender(lines_, made_, changes_);
   broken_ = mender.lost();
   lines_ = std::move(mender).lines();
@@ -255,17 +249,15 @@ std::vector<std::span<const CleanLine>> CleanText::by_writer() const {
 }
 
 std::string_view kind_of_foreign(std::string_view line) {
-  const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
-  const std::size_t first = line.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  const std::string_view rest = line.substr(first);
+  const std::string_view rest = trimmed(line);
+  if (rest.empty()) return "";
   if (nccl_mark(line) != std::string_view::npos) return "NCCL's log";
   if (rest.starts_with("```") || rest.starts_with("#") || rest.starts_with("*")) return "Markdown";
   if (rest.starts_with("srun:") || rest.starts_with("slurmstepd:") || rest.starts_with("salloc:")) {
     return "Slurm";
   }
-  if (has("OpenFabrics") || has("Open MPI") || has("mpirun") || has("prterun") || has("MPI_") ||
-      has("UCX") || rest.starts_with("-----") || rest.starts_with("=====")) {
+  if (contains_any(line, {"OpenFabrics", "Open MPI", "mpirun", "prterun", "MPI_", "UCX"}) ||
+      rest.starts_with("-----") || rest.starts_with("=====")) {
     return "MPI";
   }
   if (rest.starts_with("$ ") || rest.starts_with("+ ") || rest.starts_with("# ")) return "shell";

@@ -15,17 +15,6 @@ namespace {
 constexpr std::string_view mark = "NCCL INFO ";
 constexpr std::size_t log_ranks_most = std::size_t{1} << 20, channels_most = 64;
 
-bool starts(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
-// What follows `after` in a text; nullopt where that is not in it.
-std::optional<std::string_view> behind(std::string_view text, std::string_view after) {
-  const std::size_t at = text.find(after);
-  if (at == std::string_view::npos) return std::nullopt;
-  return text.substr(at + after.size());
-}
-
 // The digits that a text begins with, after blanks.
 template <class Number = std::uint32_t>
 std::optional<Number> leading(std::string_view text) {
@@ -109,7 +98,7 @@ class LogReader {
   // "Rank  0 Group  0 Pid   1001 on node-a device  0 [0x17] NVIDIA A100-SXM4-40GB", as nccl-tests.
   void take_listed(std::size_t number, std::string_view line) {
     const auto rest = behind(line, " Rank ");
-    if (!rest || rest->find(" Pid ") == std::string_view::npos) return;
+    if (!rest || !contains(*rest, " Pid ")) return;
     const auto rank = leading(*rest);
     const auto host = behind(*rest, " on ");
     if (!rank || *rank >= log_ranks_most || !host) return;
@@ -129,20 +118,20 @@ class LogReader {
   }
 
   void take_message(TextPlace at, std::string_view host, std::string_view message) {
-    if (starts(message, "comm ")) {
+    if (message.starts_with("comm ")) {
       take_communicator(at, host, message);
-    } else if (starts(message, "Channel ") && message.find("->") == std::string_view::npos) {
+    } else if (message.starts_with("Channel ") && !contains(message, "->")) {
       take_ring(message);
-    } else if (starts(message, "Channel ")) {
+    } else if (message.starts_with("Channel ")) {
       take_connection(message);
-    } else if (starts(message, "Using network ")) {
+    } else if (message.starts_with("Using network ")) {
       run_.network = shown(message.substr(std::string_view("Using network ").size()));
-    } else if (starts(message, "NET/IB")) {
+    } else if (message.starts_with("NET/IB")) {
       take_nics(at, host, message, "NET/IB", nics_of_ib_);
-    } else if (starts(message, "NET/Socket")) {
+    } else if (message.starts_with("NET/Socket")) {
       take_nics(at, host, message, "NET/Socket", nics_of_sockets_);
     }
-    if (message.find("NVLS multicast support is available") != std::string_view::npos) {
+    if (contains(message, "NVLS multicast support is available")) {
       run_.has_nvls = true;
     }
   }
@@ -193,15 +182,15 @@ class LogReader {
   void take_connection(std::string_view message) {
     const auto way = behind(message, " via ");
     if (!way) return;
-    if (starts(*way, "P2P/indirect")) {
+    if (way->starts_with("P2P/indirect")) {
       ++run_.over_neighbours;
       take_indirect(message);
-    } else if (starts(*way, "P2P")) {
+    } else if (way->starts_with("P2P")) {
       ++run_.peer_to_peer;
-    } else if (starts(*way, "SHM") || starts(*way, "direct shared memory")) {
+    } else if (way->starts_with("SHM") || way->starts_with("direct shared memory")) {
       ++run_.through_host;
-    } else if (starts(*way, "NET/")) {
-      const bool is_direct = way->find("GDRDMA") != std::string_view::npos;
+    } else if (way->starts_with("NET/")) {
+      const bool is_direct = contains(*way, "GDRDMA");
       ++(is_direct ? run_.gpu_direct : run_.past_host);
       const auto device = behind(way->substr(4), "/");
       if (const auto used = device ? leading(*device) : std::nullopt) used_nics_.insert(*used);
@@ -399,7 +388,7 @@ NodeTopology LogReader::finish() && {
 
 }  // namespace
 
-bool is_nccl_log(std::string_view text) { return text.find(mark) != std::string_view::npos; }
+bool is_nccl_log(std::string_view text) { return contains(text, mark); }
 
 NodeTopology read_nccl_log(std::string_view text, NodeChoice node) {
   (void)chosen_node({"the log of a run"}, {}, node);

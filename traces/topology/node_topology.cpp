@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
@@ -50,9 +51,8 @@ NamedTopology read_node_topology(std::string_view text, NodeChoice node) {
 }
 
 std::string foreign_topology(std::string_view text) {
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   for (const auto& [mark, also, prints] : foreign_tools) {
-    if (has(mark) && has(also)) return "is " + std::string(prints);
+    if (contains(text, mark) && contains(text, also)) return "is " + std::string(prints);
   }
   return "";
 }
@@ -74,15 +74,11 @@ std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at, Nod
 }
 
 bool is_no_nic(std::string_view interface_name) {
-  constexpr std::array starts{
-      std::string_view("docker"),   std::string_view("br-"),     std::string_view("veth"),
-      std::string_view("tun"),      std::string_view("tap"),     std::string_view("wg"),
-      std::string_view("virbr"),    std::string_view("vnet"),    std::string_view("dummy"),
-      std::string_view("cali"),     std::string_view("flannel"), std::string_view("cni"),
-      std::string_view("wl"),       std::string_view("cilium"),  std::string_view("lxc"),
-      std::string_view("tailscale")};
+  constexpr std::string_view starts[] = {"docker", "br-",    "veth",  "tun",      "tap",     "wg",
+                                         "virbr",  "vnet",   "dummy", "cali",     "flannel", "cni",
+                                         "wl",     "cilium", "lxc",   "tailscale"};
   return interface_name == "lo" || std::ranges::any_of(starts, [&](std::string_view start) {
-           return interface_name.substr(0, start.size()) == start;
+           return interface_name.starts_with(start);
          });
 }
 

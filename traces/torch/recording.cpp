@@ -345,7 +345,7 @@ bool take_line(const JsonValue& line, std::size_t number, Reading& reading) {
 
 bool is_recording(std::string_view text) {
   const std::string_view line = text.substr(0, std::min<std::size_t>(text.find('\n'), 4096));
-  return line.starts_with('{') && line.find("\"paceline.recording/") != std::string_view::npos;
+  return line.starts_with('{') && contains(line, "\"paceline.recording/");
 }
 
 DeviceTrace read_recording(std::string_view text) {
