@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/stats/interval_set.h"
-#include "models/stats/quantile.h"
 
 namespace paceline::traces {
 namespace {
@@ -238,15 +237,6 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
   count_gradients(trace, steps);
   if (trace.is_cut) drop_cut_lengths(steps);
   return steps;
-}
-
-std::optional<Seconds> median_length(const std::vector<StepProfile>& steps) {
-  std::vector<Seconds> lengths;
-  for (const StepProfile& step : steps) {
-    if (step.length) lengths.push_back(*step.length);
-  }
-  if (lengths.empty()) return std::nullopt;
-  return stats::lower_median(std::move(lengths));
 }
 
 }  // namespace paceline::traces

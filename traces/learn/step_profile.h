@@ -56,7 +56,4 @@ struct StepProfile {
 // or when nothing repeats.
 [[nodiscard]] std::vector<StepProfile> repeated_steps(const DeviceTrace& trace);
 
-// The median length of those that have one; of two the lower. nullopt without any.
-[[nodiscard]] std::optional<Seconds> median_length(const std::vector<StepProfile>& steps);
-
 }  // namespace paceline::traces

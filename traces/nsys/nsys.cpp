@@ -65,19 +65,4 @@ std::vector<TracePart> read_nsys_traces(std::string_view bytes) {
   return parts;
 }
 
-DeviceTrace read_nsys_trace(std::string_view bytes) {
-  std::vector<TracePart> parts = read_nsys_traces(bytes);
-  if (parts.size() == 1) return std::move(parts.front().trace);
-  std::string all;
-  for (const TracePart& one : parts) {
-    if (all.size() > 200) {
-      all += " ...";
-      break;
-    }
-    all += (all.empty() ? "" : "; ") + one.part;
-  }
-  throw FormatError(0, "has " + std::to_string(parts.size()) + " GPUs: " + all,
-                    "give a report of one of them");
-}
-
 }  // namespace paceline::traces

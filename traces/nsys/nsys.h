@@ -21,9 +21,6 @@ namespace paceline::traces {
 // cuda_gpu_trace.py and nvtx_pushpop_trace.py, and NCCL's nvtx_payload_schemas.h.
 [[nodiscard]] std::vector<TracePart> read_nsys_traces(std::string_view bytes);
 
-// The same where there is one. Throws FormatError, with what there is, where there are several.
-[[nodiscard]] DeviceTrace read_nsys_trace(std::string_view bytes);
-
 // Whether a text has sums of `nsys stats`, as CSV or in columns: of kernels, copies or NVTX ranges.
 [[nodiscard]] bool is_nsys_statistics(std::string_view text);
 

@@ -14,13 +14,12 @@ namespace {
 
 constexpr std::string_view nccl_marks[] = {"NCCL INFO ", "NCCL WARN ", "NCCL TRACE "};
 
-// Where a message of NCCL's begins in a line, at its mark; npos without one.
-std::size_t nccl_mark(std::string_view line) {
-  const std::size_t at = line.find("NCCL ");
-  if (at == std::string_view::npos) return at;
-  for (std::size_t next = at; next != std::string_view::npos; next = line.find("NCCL ", next + 1)) {
+// Where a message of NCCL's begins in a line at its mark, from a place on; npos without one.
+std::size_t nccl_mark(std::string_view line, std::size_t from = 0) {
+  for (std::size_t at = line.find("NCCL ", from); at != line.npos;
+       at = line.find("NCCL ", at + 1)) {
     for (const std::string_view mark : nccl_marks) {
-      if (line.substr(next).starts_with(mark)) return next;
+      if (line.substr(at).starts_with(mark)) return at;
     }
   }
   return std::string_view::npos;
@@ -104,7 +103,7 @@ class Mender {
 
  private:
   void take(const CleanLine& line) {
-    const std::size_t mark = nccl_mark(line.text);
+    std::size_t mark = nccl_mark(line.text);
     if (mark == std::string_view::npos) return take_other(line);
     const MessageStart message = start_of_message(line.text, mark);
     const std::string_view before = line.text.substr(0, message.at);
@@ -113,8 +112,16 @@ class Mender {
       broken_ = CleanLine{line.number, line.column, before, line.writer};
       is_sure_ = message.is_sure;
     }
-    out_.push_back(
-        {line.number, line.column + message.at, line.text.substr(message.at), line.writer});
+    // Several may stand on a line.
+    for (std::size_t at = message.at; at < line.text.size();) {
+      const std::size_t next = nccl_mark(line.text, mark + 1);
+      const std::size_t end = next == line.text.npos
+                                  ? line.text.size()
+                                  : std::max(start_of_message(line.text, next).at, mark + 1);
+      out_.push_back({line.number, line.column + at, line.text.substr(at, end - at), line.writer});
+      mark = next;
+      at = end;
+    }
   }
 
   struct MessageStart {
