@@ -1,7 +1,6 @@
 #include "traces/nccl_inspector/nccl_inspector.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -14,6 +13,7 @@
 
 #include "traces/device_trace/limits.h"
 #include "traces/json/json_value.h"
+#include "traces/pytorch/nccl_names.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -26,23 +26,9 @@ using collectives::Collective;
 
 constexpr const char* breaks_off = "the line breaks off, or is no JSON";
 
-// NCCL's names of functions.
-constexpr std::array<std::pair<std::string_view, Collective>, 8> names{
-    {{"AllReduce", Collective::all_reduce},
-     {"ReduceScatter", Collective::reduce_scatter},
-     {"AllGather", Collective::all_gather},
-     {"Broadcast", Collective::broadcast},
-     {"Reduce", Collective::reduce},
-     {"AlltoAll", Collective::all_to_all},
-     {"Scatter", Collective::scatter},
-     {"Gather", Collective::gather}}};
-
 Collective collective_of(const JsonValue& in) {
-  const std::string& name = in.text();
-  for (const auto& [known, collective] : names) {
-    if (name == known) return collective;
-  }
-  throw std::runtime_error("none of ours: " + shown(name));
+  if (const auto collective = pytorch::collective_of(in.text())) return *collective;
+  throw std::runtime_error("none of ours: " + shown(in.text()));
 }
 
 Bytes size_of(const JsonValue& in) {

@@ -141,19 +141,19 @@ class TextReader {
       close();
       open_.layout = *layout;
     }
-    const bool is_device = is_device_line(words);
+    const auto device = device_in(line.text, words);
     const bool lists = contains(line.text, "Using devices");
-    if (starts_run(line.text) || lists || (is_device && open_.is_filled())) {
+    if (starts_run(line.text) || lists || (device && open_.is_filled())) {
       close();
       open_.devices = {};
     }
-    if (is_device) {
-      take_device_line(line.text, words, open_.devices);
+    if (device) {
+      open_.devices.add(*device);
       open_.are_own = true;
     }
     const Comment said = comment_of(words);
     take_comment(said);
-    const bool is_known = take_version(line.number, line.text) || program || layout || is_device ||
+    const bool is_known = take_version(line.number, line.text) || program || layout || device ||
                           lists || said.says_something() || words[0].front() == '#' ||
                           starts_run(line.text);
     if (!is_known) take_foreign(line);
@@ -369,7 +369,7 @@ bool is_nccl_tests_text(std::string_view text) {
   return has_clean_line(is_said ? text : text.substr(0, looked_at), [&](std::string_view line) {
     const Words words = words_of(line);
     return begins_row(words, {}) ||
-           (is_said && (layout_of(words) || is_device_line(words) || starts_run(line)));
+           (is_said && (layout_of(words) || device_in(line, words) || starts_run(line)));
   });
 }
 

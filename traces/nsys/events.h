@@ -87,10 +87,6 @@ inline constexpr std::size_t traces_most = 256;
 // Nsight Systems, and for more than events_most.
 [[nodiscard]] Events events_of_export(std::string_view bytes);
 
-// What cuda_gpu_trace and nvtx_pushpop_trace print as CSV, in one text. They do not tell when the
-// host launched what, nor of which process work is. Throws FormatError without a row of the first.
-[[nodiscard]] Events events_of_tables(std::string_view text);
-
 // A device of a process, and what it did.
 struct ProcessTrace {
   std::uint64_t process;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "traces/nccl_tests/device_list.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -63,17 +64,12 @@ class LogReader {
   [[nodiscard]] NodeTopology finish() &&;
 
  private:
-  // "Rank  0 Group  0 Pid   1001 on node-a device  0 [0x17] NVIDIA A100-SXM4-40GB", as nccl-tests.
+  // As nccl-tests print.
   void take_listed(std::size_t number, std::string_view line) {
-    const auto rest = behind(line, " Rank ");
-    if (!rest || !contains(*rest, " Pid ")) return;
-    const auto rank = leading(*rest);
-    const auto host = behind(*rest, " on ");
-    if (!rank || *rank >= log_ranks_most || !host) return;
-    const auto words = words_of(*host);
-    if (words.size() < 3 || words[1] != "device") return;
-    listed_[*rank] = {std::string(words[0]), {number, 1}};
-    if (const auto model = behind(*host, "] "); model && model_.empty()) model_ = shown(*model);
+    const auto device = device_in(line, words_of(line));
+    if (!device || device->rank >= log_ranks_most) return;
+    listed_[static_cast<std::uint32_t>(device->rank)] = {std::string(device->host), {number, 1}};
+    if (model_.empty()) model_ = shown(device->name);
   }
 
   void take_version(std::string_view line) {
