@@ -18,10 +18,7 @@ constexpr std::string_view size_column = "size(B)";
 double time_unit_of(std::string_view name) {
   constexpr std::pair<std::string_view, double> units[] = {
       {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
-  for (const auto& [known, seconds] : units) {
-    if (name == known) return seconds;
-  }
-  return 0;
+  return value_of(name, units).value_or(0);
 }
 
 // By column of a header; none of a line that is no header.

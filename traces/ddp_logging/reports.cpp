@@ -10,34 +10,6 @@
 namespace paceline::traces::ddp_logging {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Kind>, 26> kinds{
-    {{"world_size", Kind::count},
-     {"rank", Kind::count},
-     {"iteration", Kind::count},
-     {"module_name", Kind::text},
-     {"backend_name", Kind::text},
-     {"num_parameter_tensors", Kind::count},
-     {"total_parameter_size_bytes", Kind::bytes},
-     {"dtypes", Kind::text},
-     {"bucket_cap_bytes", Kind::bytes},
-     {"bucket_sizes", Kind::sizes},
-     {"rebuilt_bucket_sizes", Kind::sizes},
-     {"rebuilt_bucket_size_limits", Kind::sizes},
-     {"broadcast_buffers", Kind::flag},
-     {"find_unused_parameters", Kind::flag},
-     {"gradient_as_bucket_view", Kind::flag},
-     {"static_graph", Kind::flag},
-     {"unused_parameter_size", Kind::bytes},
-     {"comm_hook", Kind::text},
-     {"avg_forward_compute_time", Kind::nanoseconds},
-     {"avg_backward_compute_time", Kind::nanoseconds},
-     {"avg_backward_comm_time", Kind::nanoseconds},
-     {"avg_backward_compute_comm_overlap_time", Kind::nanoseconds},
-     {"forward_compute_time", Kind::nanoseconds},
-     {"backward_compute_time", Kind::nanoseconds},
-     {"backward_comm_time", Kind::nanoseconds},
-     {"backward_compute_comm_overlap_time", Kind::nanoseconds}}};
-
 // One of these tells such a dictionary from others.
 constexpr std::array own_keys{"bucket_cap_bytes", "avg_backward_comm_time",
                               "total_parameter_size_bytes"};
@@ -259,8 +231,23 @@ class Messages {
 }  // namespace
 
 std::optional<Kind> kind_of(std::string_view key) {
-  const auto found = std::ranges::find(kinds, key, [](const auto& one) { return one.first; });
-  return found == kinds.end() ? std::nullopt : std::optional(found->second);
+  const auto is_of = [&](std::initializer_list<std::string_view> keys) {
+    return is_one_of(key, keys);
+  };
+  if (key.ends_with("_time")) return Kind::nanoseconds;
+  if (is_of({"world_size", "rank", "iteration", "num_parameter_tensors"})) return Kind::count;
+  if (is_of({"module_name", "backend_name", "dtypes", "comm_hook"})) return Kind::text;
+  if (is_of({"total_parameter_size_bytes", "bucket_cap_bytes", "unused_parameter_size"})) {
+    return Kind::bytes;
+  }
+  if (is_of({"bucket_sizes", "rebuilt_bucket_sizes", "rebuilt_bucket_size_limits"})) {
+    return Kind::sizes;
+  }
+  if (is_of({"broadcast_buffers", "find_unused_parameters", "gradient_as_bucket_view",
+             "static_graph"})) {
+    return Kind::flag;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> Report::number(std::string_view key) const {

@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,15 +37,15 @@ struct Attributes {
       rank_stride;
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view Attributes::*>, 8>
-    attribute_names{{{"collective_name", &Attributes::collective},
-                     {"dtype", &Attributes::dtype},
-                     {"in_msg_nelems", &Attributes::in_count},
-                     {"out_msg_nelems", &Attributes::out_count},
-                     {"pg_name", &Attributes::group},
-                     {"pg_size", &Attributes::group_size},
-                     {"global_rank_start", &Attributes::first_rank},
-                     {"global_rank_stride", &Attributes::rank_stride}}};
+constexpr std::pair<std::string_view, std::string_view Attributes::*> attribute_names[] = {
+    {"collective_name", &Attributes::collective},
+    {"dtype", &Attributes::dtype},
+    {"in_msg_nelems", &Attributes::in_count},
+    {"out_msg_nelems", &Attributes::out_count},
+    {"pg_name", &Attributes::group},
+    {"pg_size", &Attributes::group_size},
+    {"global_rank_start", &Attributes::first_rank},
+    {"global_rank_stride", &Attributes::rank_stride}};
 
 // One element of `nodes`.
 struct Node {
@@ -381,29 +380,19 @@ Attributes attributes_of(ondemand::value value) {
       if (key == "name") name = spelled(field.value());
       if (key == "value") is = spelled(field.value());
     }
-    for (const auto& [known, member] : attribute_names) {
-      if (name == known) attributes.*member = is;
-    }
+    if (const auto member = value_of(name, attribute_names)) attributes.** member = is;
   }
   return attributes;
 }
 
 void take_operands(std::string_view key, ondemand::value value, Node& node) {
-  if (key == "inputs") {
-    take_operands(value, node.inputs);
-  } else if (key == "outputs") {
-    take_operands(value, node.outputs);
-  } else if (key == "input_shapes") {
-    node.inputs.shapes = list_of(value);
-  } else if (key == "input_types") {
-    node.inputs.types = list_of(value);
-  } else if (key == "output_shapes") {
-    node.outputs.shapes = list_of(value);
-  } else if (key == "output_types") {
-    node.outputs.types = list_of(value);
-  } else if (key == "attrs") {
-    node.attributes = attributes_of(value);
-  }
+  if (key == "inputs") take_operands(value, node.inputs);
+  if (key == "outputs") take_operands(value, node.outputs);
+  if (key == "input_shapes") node.inputs.shapes = list_of(value);
+  if (key == "input_types") node.inputs.types = list_of(value);
+  if (key == "output_shapes") node.outputs.shapes = list_of(value);
+  if (key == "output_types") node.outputs.types = list_of(value);
+  if (key == "attrs") node.attributes = attributes_of(value);
 }
 
 // Their order is free, but in what PyTorch writes the name is before what it tells to pass over.

@@ -40,22 +40,14 @@ struct Entry {
   std::string group, group_use;  // its name, and what it is for
 };
 
-using Member = std::string_view Entry::*;
-constexpr std::array<std::pair<std::string_view, Member>, 14> members{
-    {{"profiling_name", &Entry::name},
-     {"state", &Entry::state},
-     {"input_sizes", &Entry::input_sizes},
-     {"output_sizes", &Entry::output_sizes},
-     {"input_dtypes", &Entry::input_types},
-     {"output_dtypes", &Entry::output_types},
-     {"time_created_ns", &Entry::created},
-     {"time_discovered_completed_ns", &Entry::completed},
-     {"duration_ms", &Entry::duration_ms},
-     {"collective_seq_id", &Entry::collective_number},
-     {"p2p_seq_id", &Entry::message_number},
-     {"seq_id", &Entry::number},
-     {"is_p2p", &Entry::is_message},
-     {"pg_id", &Entry::group_id}}};
+constexpr std::pair<std::string_view, std::string_view Entry::*> members[] = {
+    {"profiling_name", &Entry::name},       {"state", &Entry::state},
+    {"input_sizes", &Entry::input_sizes},   {"output_sizes", &Entry::output_sizes},
+    {"input_dtypes", &Entry::input_types},  {"output_dtypes", &Entry::output_types},
+    {"time_created_ns", &Entry::created},   {"time_discovered_completed_ns", &Entry::completed},
+    {"duration_ms", &Entry::duration_ms},   {"collective_seq_id", &Entry::collective_number},
+    {"p2p_seq_id", &Entry::message_number}, {"seq_id", &Entry::number},
+    {"is_p2p", &Entry::is_message},         {"pg_id", &Entry::group_id}};
 
 // ("0", "default_pg"), of which JSON makes a list.
 void take_group(ondemand::array names, Entry& entry) {
@@ -69,10 +61,8 @@ Entry entry_of(ondemand::object object) {
   Entry entry;
   for (ondemand::field field : object) {
     const std::string_view key = key_of(field);
-    const auto found =
-        std::ranges::find(members, key, [](const auto& member) { return member.first; });
-    if (found != members.end()) {
-      entry.*found->second = spelled(field.value());
+    if (const auto member = value_of(key, members)) {
+      entry.** member = spelled(field.value());
     } else if (key == "process_group" && is_array(field.value())) {
       take_group(field.value().get_array(), entry);
     }
@@ -96,10 +86,10 @@ std::optional<TraceTime> length_of(std::string_view milliseconds) {
 
 std::optional<TracedCollective::State> state_of(const Entry& entry) {
   using State = TracedCollective::State;
-  if (entry.state == "scheduled") return State::scheduled;
-  if (entry.state == "started") return State::started;
-  if (entry.state == "completed") return State::completed;
-  return std::nullopt;
+  constexpr std::pair<std::string_view, State> states[] = {{"scheduled", State::scheduled},
+                                                           {"started", State::started},
+                                                           {"completed", State::completed}};
+  return value_of(entry.state, states);
 }
 
 // Of lists of sizes, which may be printed over several lines.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -20,26 +19,26 @@ struct Arguments {
 };
 
 // Kernels and launches of torch 1.8 to 1.10 spell some of them their own way.
-inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 19>
-    argument_keys{{{"External id", &Arguments::external_id},
-                   {"external id", &Arguments::external_id},
-                   {"correlation", &Arguments::correlation},
-                   {"stream", &Arguments::stream},
-                   {"device", &Arguments::device},
-                   {"Collective name", &Arguments::collective},
-                   {"dtype", &Arguments::dtype},
-                   {"In msg nelems", &Arguments::in_count},
-                   {"Out msg nelems", &Arguments::out_count},
-                   {"Group size", &Arguments::group_size},
-                   {"Process Group Name", &Arguments::group},
-                   {"Process Group ID", &Arguments::group_number},
-                   {"Process Group Ranks", &Arguments::ranks},
-                   {"Seq", &Arguments::sequence},
-                   {"Input Dims", &Arguments::input_dims},
-                   {"Input dims", &Arguments::input_dims},
-                   {"Input type", &Arguments::input_types},
-                   {"wait_on_stream", &Arguments::waited_stream},
-                   {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}}};
+inline constexpr std::pair<std::string_view, std::string_view Arguments::*> argument_keys[] = {
+    {"External id", &Arguments::external_id},
+    {"external id", &Arguments::external_id},
+    {"correlation", &Arguments::correlation},
+    {"stream", &Arguments::stream},
+    {"device", &Arguments::device},
+    {"Collective name", &Arguments::collective},
+    {"dtype", &Arguments::dtype},
+    {"In msg nelems", &Arguments::in_count},
+    {"Out msg nelems", &Arguments::out_count},
+    {"Group size", &Arguments::group_size},
+    {"Process Group Name", &Arguments::group},
+    {"Process Group ID", &Arguments::group_number},
+    {"Process Group Ranks", &Arguments::ranks},
+    {"Seq", &Arguments::sequence},
+    {"Input Dims", &Arguments::input_dims},
+    {"Input dims", &Arguments::input_dims},
+    {"Input type", &Arguments::input_types},
+    {"wait_on_stream", &Arguments::waited_stream},
+    {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}};
 
 // One element of traceEvents.
 struct Event {
@@ -61,22 +60,20 @@ enum class Category : unsigned char {
 
 // Those of today and, with a capital letter, of torch 1.8 to 1.10.
 [[nodiscard]] inline Category category_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Category>, 12> categories{
-      {{"cpu_op", Category::operation},
-       {"Operator", Category::operation},
-       {"kernel", Category::kernel},
-       {"Kernel", Category::kernel},
-       {"gpu_memcpy", Category::copy},
-       {"Memcpy", Category::copy},
-       {"gpu_memset", Category::set},
-       {"Memset", Category::set},
-       {"user_annotation", Category::annotation},
-       {"gpu_user_annotation", Category::device_annotation},
-       {"User", Category::device_annotation},
-       {"cuda_sync", Category::wait}}};
-  for (const auto& [known, category] : categories) {
-    if (name == known) return category;
-  }
+  constexpr std::pair<std::string_view, Category> categories[] = {
+      {"cpu_op", Category::operation},
+      {"Operator", Category::operation},
+      {"kernel", Category::kernel},
+      {"Kernel", Category::kernel},
+      {"gpu_memcpy", Category::copy},
+      {"Memcpy", Category::copy},
+      {"gpu_memset", Category::set},
+      {"Memset", Category::set},
+      {"user_annotation", Category::annotation},
+      {"gpu_user_annotation", Category::device_annotation},
+      {"User", Category::device_annotation},
+      {"cuda_sync", Category::wait}};
+  if (const auto category = value_of(name, categories)) return *category;
   if (name == "Runtime" || name.ends_with("_runtime") || name.ends_with("_driver") ||
       name.starts_with("hip")) {
     return Category::launch;  // cuda_runtime, cuda_driver, hip_runtime_api

@@ -21,8 +21,8 @@ Arguments arguments_of(ondemand::value value) {
   Arguments arguments;
   for (ondemand::field field : value.get_object()) {
     const std::string_view key = key_of(field);
-    for (const auto& [known, member] : kineto::argument_keys) {
-      if (key == known) arguments.*member = spelled(field.value());
+    if (const auto member = value_of(key, kineto::argument_keys)) {
+      arguments.** member = spelled(field.value());
     }
   }
   return arguments;

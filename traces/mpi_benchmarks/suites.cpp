@@ -1,38 +1,29 @@
 #include "traces/mpi_benchmarks/suites.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using Names = std::array<std::pair<std::string_view, Collective>, 8>;
+using Name = std::pair<std::string_view, Collective>;
 
 // What stands before "Latency Test".
-constexpr Names osu_names{{{"Allreduce", Collective::all_reduce},
-                           {"Reduce_scatter", Collective::reduce_scatter},
-                           {"Allgather", Collective::all_gather},
-                           {"Broadcast", Collective::broadcast},
-                           {"Reduce", Collective::reduce},
-                           {"All-to-All Personalized Exchange", Collective::all_to_all},
-                           {"Scatter", Collective::scatter},
-                           {"Gather", Collective::gather}}};
+constexpr Name osu_names[] = {{"Allreduce", Collective::all_reduce},
+                              {"Reduce_scatter", Collective::reduce_scatter},
+                              {"Allgather", Collective::all_gather},
+                              {"Broadcast", Collective::broadcast},
+                              {"Reduce", Collective::reduce},
+                              {"All-to-All Personalized Exchange", Collective::all_to_all},
+                              {"Scatter", Collective::scatter},
+                              {"Gather", Collective::gather}};
 
-constexpr Names imb_names{{{"Allreduce", Collective::all_reduce},
-                           {"Reduce_scatter", Collective::reduce_scatter},
-                           {"Allgather", Collective::all_gather},
-                           {"Bcast", Collective::broadcast},
-                           {"Reduce", Collective::reduce},
-                           {"Alltoall", Collective::all_to_all},
-                           {"Scatter", Collective::scatter},
-                           {"Gather", Collective::gather}}};
-
-std::optional<Collective> named(const Names& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name, &Names::value_type::first);
-  return found == names.end() ? std::nullopt : std::optional(found->second);
-}
+constexpr Name imb_names[] = {
+    {"Allreduce", Collective::all_reduce}, {"Reduce_scatter", Collective::reduce_scatter},
+    {"Allgather", Collective::all_gather}, {"Bcast", Collective::broadcast},
+    {"Reduce", Collective::reduce},        {"Alltoall", Collective::all_to_all},
+    {"Scatter", Collective::scatter},      {"Gather", Collective::gather}};
 
 // Words from one to before another, with a blank between.
 std::string joined(const Words& words, std::size_t from, std::size_t to) {
@@ -75,7 +66,7 @@ std::optional<BenchmarkTitle> osu_title_of(const Words& words) {
   if (!is_known || words[end - 1] != "Latency") return title;
   title.is_on_device = library != "MPI";
   title.is_ping_pong = end == at + 3;
-  title.collective = named(osu_names, joined(words, at + 2, end - 1));
+  title.collective = value_of(joined(words, at + 2, end - 1), osu_names);
   return title;
 }
 
@@ -87,7 +78,7 @@ std::optional<BenchmarkTitle> imb_title_of(const Words& words) {
   title.name = std::string(words[at + 1]);
   title.is_ping_pong = title.name == "PingPong" || title.name == "PingPongSpecificSource" ||
                        title.name == "PingPongAnySource";
-  title.collective = named(imb_names, title.name);
+  title.collective = value_of(title.name, imb_names);
   return title;
 }
 

@@ -58,17 +58,13 @@ Column column_of(std::string_view text) {
     column.name += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   }
   // "Average" of 2021 is "Avg" today.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> old_names{
-      {{"average", "avg"}, {"minimum", "min"}, {"maximum", "max"}, {"operations", "count"}}};
-  for (const auto& [old, name] : old_names) {
-    if (column.name == old) column.name = name;
-  }
-  constexpr std::array<std::pair<std::string_view, double>, 6> units{
-      {{"(%)", 0}, {"(ns)", 1e-9}, {"(us)", 1e-6}, {"(ms)", 1e-3}, {"(s)", 1}, {"(sec)", 1}}};
-  if (unit == std::string_view::npos) return column;
-  for (const auto& [spelled, unit_s] : units) {
-    if (trimmed(text.substr(unit)) == spelled) column.unit_s = unit_s;
-  }
+  constexpr std::pair<std::string_view, std::string_view> old_names[] = {
+      {"average", "avg"}, {"minimum", "min"}, {"maximum", "max"}, {"operations", "count"}};
+  if (const auto name = value_of(column.name, old_names)) column.name = *name;
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"(%)", 0}, {"(ns)", 1e-9}, {"(us)", 1e-6}, {"(ms)", 1e-3}, {"(s)", 1}, {"(sec)", 1}};
+  if (unit == text.npos) return column;
+  column.unit_s = value_of(trimmed(text.substr(unit)), units).value_or(column.unit_s);
   return column;
 }
 

@@ -116,10 +116,8 @@ std::optional<ElementSize> element_size_of(std::string_view type) {
       {"u32", 4},          {"i32", 4},
       {"u64", 8},          {"i64", 8},
       {"f8e4m3", 1},       {"f8e5m2", 1}};
-  for (const auto& [known, bytes] : sizes) {
-    if (name == known) return ElementSize(bytes);
-  }
-  return std::nullopt;
+  const auto bytes = value_of(name, sizes);
+  return bytes ? std::optional(ElementSize(*bytes)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> elements_of(std::string_view shapes) {

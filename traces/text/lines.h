@@ -38,6 +38,16 @@ template <class Words>
   return std::ranges::find(words, word) != std::ranges::end(words);
 }
 
+// What a table of names has for one; nullopt where the name is not in it.
+template <class Value, std::size_t n>
+[[nodiscard]] constexpr std::optional<Value> value_of(
+    std::string_view name, const std::pair<std::string_view, Value> (&table)[n]) {
+  for (const auto& [known, value] : table) {
+    if (name == known) return value;
+  }
+  return std::nullopt;
+}
+
 // What follows the first of a part; nullopt where the text has none.
 [[nodiscard]] inline std::optional<std::string_view> behind(std::string_view text,
                                                             std::string_view part) {
