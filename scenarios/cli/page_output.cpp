@@ -1,10 +1,10 @@
 #include "scenarios/cli/page_output.h"
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scenarios/cli/own_arguments.h"
 #include "scenarios/import/shell_word.h"
+#include "traces/json/json_value.h"
 
 namespace paceline::cli {
 namespace {
@@ -27,14 +27,18 @@ page::Document document_of(const std::string& name,
 }
 
 std::string name_of(const page::Document& document) {
-  const nlohmann::json all = nlohmann::json::parse(document.json);
-  const auto text_at = [&](const char* pointer) {
-    const nlohmann::json::json_pointer place(pointer);
-    return all.contains(place) && all.at(place).is_string() ? all.at(place).get<std::string>() : "";
+  using traces::JsonValue;
+  const JsonValue all = traces::parse_json(document.json, "");
+  const auto first = [&](const char* list) -> const JsonValue& {
+    static const JsonValue none;
+    const auto& elements = all[list].list_or_empty();
+    return elements.empty() ? none : elements.front();
   };
-  for (const char* const place : {"/context/name", "/job", "/comparisons/0/scenario",
-                                  "/scenarios/0", "/scenario", "/steps/0/point"}) {
-    if (std::string found = text_at(place); !found.empty()) return found;
+  for (const std::string_view found :
+       {all["context"]["name"].text_or_empty(), all["job"].text_or_empty(),
+        first("comparisons")["scenario"].text_or_empty(), first("scenarios").text_or_empty(),
+        all["scenario"].text_or_empty(), first("steps")["point"].text_or_empty()}) {
+    if (!found.empty()) return std::string(found);
   }
   return document.name;
 }

@@ -94,7 +94,7 @@ void write_speedups(std::ostream& out, const Comparison& comparison) {
 
 }  // namespace
 
-void write_table(std::ostream& out, const Comparison& comparison) {
+void write_text(std::ostream& out, const Comparison& comparison) {
   write_line(out, fmt::format("A: {}, {}", comparison.a, sides_text(comparison, &PointPair::a)));
   write_line(out, fmt::format("B: {}, {}", comparison.b, sides_text(comparison, &PointPair::b)));
   out << '\n';

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/text/fields.h"
 #include "models/units/units.h"
 #include "scenarios/doctor/tracing_tools.h"
 
@@ -19,6 +20,12 @@ struct BackendState {
 
   [[nodiscard]] bool can_be_used() const { return missing.empty(); }
 };
+
+constexpr auto fields_of(const BackendState*) {
+  return Fields(field("name", &BackendState::name), field("summary", &BackendState::summary),
+                field("version", &BackendState::version), field("notes", &BackendState::notes),
+                field("missing", &BackendState::missing));
+}
 
 // What this machine has.
 struct Examination {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "models/stats/normal.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
@@ -65,10 +66,6 @@ struct Options {
   }
 };
 
-std::string plural(std::size_t count, const char* of) {
-  return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
-}
-
 void write_skipped(const std::string& file,
                    const std::vector<traces::CollectiveLog::Skipped>& all) {
   for (const auto& skipped : all) {
@@ -122,8 +119,8 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   const LogSummary summary = summarise(logs);
   fmt::print(std::cout,
              "\n{}: fitted to {}; {} kept, which fit well enough and make the interval\n",
-             to_text(collective), plural(fit.samples().size(), "sample"),
-             plural(fit.hypotheses().size(), "parameter set"));
+             to_text(collective), counted(fit.samples().size(), "sample"),
+             counted(fit.hypotheses().size(), "parameter set"));
   fmt::print(std::cout,
              "  what was fitted is met within {:.1f}% (geometric mean; largest {:.0f}%)\n",
              summary.predicted.geometric_mean, summary.predicted.largest);
@@ -137,11 +134,11 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
     if (fit.noise()[i] <= too_much * std::hypot(fit.scale().own, sample.spread)) continue;
     ++standing_out;
     fmt::print(std::cout, "  stands out, counts less: {} on {} of {} GPUs: {}\n",
-               to_text(sample.size), plural(sample.shape.nodes, "node"),
+               to_text(sample.size), counted(sample.shape.nodes, "node"),
                sample.shape.ranks_per_node, to_text(sample.time));
   }
   if (standing_out > 0) {
-    fmt::print(std::cout, "  {} stand{} out\n", plural(standing_out, "sample"),
+    fmt::print(std::cout, "  {} stand{} out\n", counted(standing_out, "sample"),
                standing_out == 1 ? "s" : "");
   }
 }
@@ -202,7 +199,7 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
   const cost::LinkFit& fit = link.fit;
   const auto latency = fit.estimate.latency_range();
   const auto bandwidth = fit.estimate.bandwidth_range();
-  fmt::print(std::cout, "{}: {} of {}\n", to_text(place), plural(fit.samples.size(), "size"),
+  fmt::print(std::cout, "{}: {} of {}\n", to_text(place), counted(fit.samples.size(), "size"),
              link.files());
   for (const auto& source : link.sources) write_skipped(source.file, source.skipped);
   fmt::print(std::cout, "  latency {} ({} to {}), bandwidth {} ({} to {}), 90 % intervals\n",
