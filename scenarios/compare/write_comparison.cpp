@@ -1,5 +1,3 @@
-#include "scenarios/compare/write_comparison.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "models/text/json_writer.h"
 #include "models/units/parse.h"
+#include "scenarios/compare/comparison.h"
 #include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 

@@ -1,5 +1,3 @@
-#include "scenarios/doctor/write_examination.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -8,6 +6,7 @@
 
 #include "models/text/json_writer.h"
 #include "models/units/parse.h"
+#include "scenarios/doctor/doctor.h"
 #include "scenarios/doctor/recommend.h"
 #include "scenarios/doctor/recording.h"
 #include "scenarios/text_table.h"

@@ -13,7 +13,6 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/import.h"
-#include "scenarios/import/next_commands.h"
 #include "scenarios/import/summaries.h"
 #include "scenarios/text_table.h"
 #include "traces/learn/seen_steps.h"

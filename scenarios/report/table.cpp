@@ -15,7 +15,6 @@
 #include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/remarks.h"
-#include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
 

@@ -1,5 +1,3 @@
-#include "scenarios/sweep/points_json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/output_file.h"
+#include "scenarios/sweep/sweep.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "scenarios/claims/write_claims.h"
+#include "scenarios/claims/verdict.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/result_output.h"

@@ -4,7 +4,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/compare/write_comparison.h"
+#include "scenarios/compare/comparison.h"
 #include "scenarios/errors.h"
 
 namespace paceline::cli {

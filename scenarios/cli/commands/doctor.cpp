@@ -1,8 +1,9 @@
+#include "scenarios/doctor/doctor.h"
+
 #include <memory>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/result_output.h"
-#include "scenarios/doctor/write_examination.h"
 
 namespace paceline::cli {
 Action attach_doctor(CommandOptions& app) {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/page_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/report/page/steps.h"
-#include "scenarios/sweep/points_json.h"
+#include "scenarios/report/page/page.h"
+#include "scenarios/sweep/sweep.h"
 #include "traces/archive/input.h"
 #include "traces/json/json_value.h"
 #include "traces/step_trace_file/step_trace_file.h"

@@ -18,7 +18,6 @@
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
 

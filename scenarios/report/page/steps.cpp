@@ -1,9 +1,8 @@
-#include "scenarios/report/page/steps.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "models/text/json_writer.h"
+#include "scenarios/report/page/page.h"
 
 namespace paceline::page {
 namespace {
