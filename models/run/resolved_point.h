@@ -29,8 +29,6 @@ constexpr auto words_of(Fidelity) {
 struct Job {
   std::vector<std::uint32_t> nodes;
   Seconds start;
-
-  friend bool operator==(const Job&, const Job&) = default;
 };
 
 // Everything an executor needs to run one point of a sweep; it crosses process borders.

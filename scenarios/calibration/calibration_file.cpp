@@ -10,7 +10,7 @@
 #include "scenarios/calibration/yaml_text.h"
 #include "scenarios/loader/document/document.h"
 #include "scenarios/loader/document/reader.h"
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 
 namespace paceline {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
@@ -18,17 +18,14 @@ constexpr std::string_view size_column = "size(B)";
 double time_unit_of(std::string_view name) {
   constexpr std::pair<std::string_view, double> units[] = {
       {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
-  for (const auto& [known, seconds] : units) {
-    if (name == known) return seconds;
-  }
-  return 0;
+  return value_of(name, units).value_or(0);
 }
 
 // By column of a header; none of a line that is no header.
 std::vector<double> units_of(std::string_view line) {
   constexpr std::size_t columns_most = 4096;
   std::vector<double> units;
-  if (line.empty() || line.front() == '#' || line.find(size_column) == line.npos) return units;
+  if (line.empty() || line.front() == '#' || !contains(line, size_column)) return units;
   for (const std::string_view cell : cells_of(line, columns_most)) {
     units.push_back(cell == size_column ? -1 : time_unit_of(cell));
   }
@@ -117,7 +114,7 @@ SizeTimeColumns::Row SizeTimeColumns::row_of(std::string_view line, Bytes least)
 }
 
 bool is_collective_table(std::string_view text) {
-  if (text.find("time(") == std::string_view::npos) return false;
+  if (!contains(text, "time(")) return false;
   return has_clean_line(text, SizeTimeColumns::are_in);
 }
 
@@ -139,7 +136,7 @@ std::string hint_for_table(std::string_view text) {
   constexpr std::size_t looked_at = 65536, rows_least = 3, cells_least = 2, columns_most = 64;
   std::size_t rows = 0, columns = 0;
   for_each_line(text.substr(0, looked_at), [&](std::size_t, std::string_view line) {
-    const bool has_commas = line.find(',') != line.npos;
+    const bool has_commas = contains(line, ',');
     const auto cells = has_commas ? cells_of(line, columns_most) : words_of(line);
     const auto numbers = static_cast<std::size_t>(std::ranges::count_if(
         cells, [](std::string_view cell) { return number_of<double>(cell).has_value(); }));

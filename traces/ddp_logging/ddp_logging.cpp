@@ -322,7 +322,7 @@ void add_doubts(const Run& run, const ddp_logging::Reports& found, RunRecord& re
                     " cut off: what is there is taken");
   }
   if (found.mixed > 0) {
-    notes.push_back(with_plural(found.mixed, "line") +
+    notes.push_back(counted(found.mixed, "line") +
                     " left out: messages of several ranks are in one another");
   }
   if (run.unreadable > 0) {
@@ -337,11 +337,9 @@ bool is_ddp_logging(std::string_view text) {
   // Traces of profilers are JSON, and long.
   if (begins_as_json(text)) text = text.substr(0, first_of_json);
   // The cap of buckets stands in recordings of ours, too (torch/).
-  constexpr std::array<std::string_view, 6> signs{
-      "DDP Initialized with:",          "Avg backward comm. time:", "'total_parameter_size_bytes'",
-      "\"total_parameter_size_bytes\"", "'avg_backward_comm_time'", "\"avg_backward_comm_time\""};
-  return std::ranges::any_of(
-      signs, [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
+  return contains_any(text, {"DDP Initialized with:", "Avg backward comm. time:",
+                             "'total_parameter_size_bytes'", "\"total_parameter_size_bytes\"",
+                             "'avg_backward_comm_time'", "\"avg_backward_comm_time\""});
 }
 
 RunRecord read_ddp_logging(std::string_view text) {

@@ -4,56 +4,23 @@
 #include <array>
 #include <utility>
 
-#include "models/text/number.h"
 #include "traces/text/clean_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::ddp_logging {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Kind>, 26> kinds{
-    {{"world_size", Kind::count},
-     {"rank", Kind::count},
-     {"iteration", Kind::count},
-     {"module_name", Kind::text},
-     {"backend_name", Kind::text},
-     {"num_parameter_tensors", Kind::count},
-     {"total_parameter_size_bytes", Kind::bytes},
-     {"dtypes", Kind::text},
-     {"bucket_cap_bytes", Kind::bytes},
-     {"bucket_sizes", Kind::sizes},
-     {"rebuilt_bucket_sizes", Kind::sizes},
-     {"rebuilt_bucket_size_limits", Kind::sizes},
-     {"broadcast_buffers", Kind::flag},
-     {"find_unused_parameters", Kind::flag},
-     {"gradient_as_bucket_view", Kind::flag},
-     {"static_graph", Kind::flag},
-     {"unused_parameter_size", Kind::bytes},
-     {"comm_hook", Kind::text},
-     {"avg_forward_compute_time", Kind::nanoseconds},
-     {"avg_backward_compute_time", Kind::nanoseconds},
-     {"avg_backward_comm_time", Kind::nanoseconds},
-     {"avg_backward_compute_comm_overlap_time", Kind::nanoseconds},
-     {"forward_compute_time", Kind::nanoseconds},
-     {"backward_compute_time", Kind::nanoseconds},
-     {"backward_comm_time", Kind::nanoseconds},
-     {"backward_compute_comm_overlap_time", Kind::nanoseconds}}};
-
 // One of these tells such a dictionary from others.
-constexpr std::array<std::string_view, 3> own_keys{"bucket_cap_bytes", "avg_backward_comm_time",
-                                                   "total_parameter_size_bytes"};
+constexpr std::array own_keys{"bucket_cap_bytes", "avg_backward_comm_time",
+                              "total_parameter_size_bytes"};
 
-constexpr std::size_t deepest = 64;              // of dictionaries in dictionaries
-constexpr std::size_t value_most = 1U << 20U;    // bytes; ten thousand buckets are a tenth of it
-constexpr std::size_t keyless_lines_most = 512;  // behind a brace that is none of a dictionary
+constexpr std::size_t value_most = 1U << 20U;  // bytes; ten thousand buckets are a tenth of it
 
 bool is_of_numbers(std::string_view text) {
   return text.find_first_not_of("0123456789, ") == std::string_view::npos;
 }
 
-bool is_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         c == '.' || c == '-' || c == '+';
-}
+bool is_word(char c) { return is_digit(c) || is_letter(c) || contains("_.-+", c); }
 
 // Behind a word of more than one letter, which Python's strings may have before them.
 bool is_apostrophe(std::string_view line, std::size_t at) {
@@ -64,167 +31,114 @@ bool is_apostrophe(std::string_view line, std::size_t at) {
 // lines, long strings in pieces, inside others. What is around them is passed over.
 class Dictionaries {
  public:
-  void take(std::size_t number, std::string_view line);
+  void take(std::size_t number, std::string_view line) {
+    std::size_t at = continued_ == '\0' ? 0 : take_rest_of_list(line);
+    while (at < line.size()) {
+      if (!is_open_) at = std::min(line.find('{', at), line.size());
+      if (at == line.size()) return;
+      const char c = line[at];
+      if (c == '{') {
+        close(true);
+        is_open_ = true;
+        report_.line = number;
+      } else if (c == '}') {
+        close(false);
+      } else if ((c == '\'' || c == '"') && !is_apostrophe(line, at)) {
+        at = take_string(line, at + 1, c);
+        continue;
+      } else if (is_word(c)) {
+        at = take_word(line, at);
+        continue;
+      } else if (c == ',') {
+        end_value();
+      } else if (c == ':' && key_.empty()) {
+        key_ = std::exchange(last_string_, {});
+      }
+      ++at;
+    }
+  }
+
   // Those that ended, and those of torch's that did not.
-  [[nodiscard]] Reports all() &&;
+  [[nodiscard]] Reports all() && {
+    close(true);
+    return std::move(found_);
+  }
 
  private:
-  struct Open {
-    Report report;
-    std::string key, value;
-    bool has_key = false, has_value = false;
-  };
+  // These return where the line goes on. A quote that nothing closes is an apostrophe, but for a
+  // list of buckets that a terminal broke.
+  std::size_t take_string(std::string_view line, std::size_t at, char quote) {
+    std::size_t end = at;
+    while (end < line.size() && line[end] != quote) end += line[end] == '\\' ? 2U : 1U;
+    if (end < line.size()) {
+      add_string(line.substr(at, end - at));
+      return end + 1;
+    }
+    if (key_.empty() || !is_of_numbers(line.substr(at))) return at;
+    add_string(line.substr(at));
+    continued_ = quote;
+    return line.size();
+  }
 
-  void take_string(std::string_view line, std::size_t& at);
-  void take_word(std::string_view line, std::size_t& at);
-  void add_string(std::string_view text);
-  void take_mark(std::size_t number, char mark);
-  void end_value();
-  void close(bool is_cut);
+  std::size_t take_rest_of_list(std::string_view line) {
+    const std::size_t end = std::min(line.find(continued_), line.size());
+    const bool is_list = is_of_numbers(line.substr(0, end));
+    if (is_list) add_string(line.substr(0, end));
+    if (is_list && end == line.size()) return end;
+    continued_ = '\0';
+    return is_list ? end + 1 : 0;
+  }
 
-  std::vector<Open> open_;
-  std::string last_string_;
-  char continued_ = '\0';              // the quote of a list of numbers that a terminal broke
-  std::size_t lines_for_nothing_ = 0;  // since one was open and had a key
+  std::size_t take_word(std::string_view line, std::size_t at) {
+    const std::size_t begin = at;
+    while (at < line.size() && is_word(line[at])) ++at;
+    if (!key_.empty() && !value_) value_ = line.substr(begin, std::min(at - begin, value_most));
+    return at;
+  }
+
+  // Python writes long strings as pieces beside one another.
+  void add_string(std::string_view text) {
+    if (key_.empty()) {
+      last_string_ = text.substr(0, value_most);
+      return;
+    }
+    if (!value_) value_.emplace();
+    *value_ += text.substr(0, value_most - std::min(value_most, value_->size()));
+  }
+
+  void end_value() {
+    if (value_ && kind_of(key_)) report_.values.insert_or_assign(key_, std::move(*value_));
+    value_.reset();
+    key_.clear();
+    last_string_.clear();
+  }
+
+  void close(bool is_cut) {
+    end_value();
+    is_open_ = false;
+    Report report = std::exchange(report_, {});
+    if (std::ranges::none_of(own_keys,
+                             [&](const char* key) { return report.values.contains(key); })) {
+      return;
+    }
+    found_.reports.push_back(std::move(report));
+    found_.cut_off += is_cut ? 1 : 0;
+  }
+
+  bool is_open_ = false;
+  Report report_;
+  std::string key_, last_string_;
+  std::optional<std::string> value_;
+  char continued_ = '\0';  // the quote of a list of numbers that goes on in the next line
   Reports found_;
 };
 
-void Dictionaries::take(std::size_t number, std::string_view line) {
-  std::size_t at = 0;
-  if (open_.empty()) {
-    at = line.find('{');
-    if (at == std::string_view::npos) return;
-  } else if (++lines_for_nothing_ > keyless_lines_most) {
-    while (!open_.empty()) close(true);
-    continued_ = '\0';
-    return take(number, line);
-  }
-  if (continued_ != '\0') {
-    const std::size_t end = line.find(continued_);
-    const std::string_view part = line.substr(0, end);
-    continued_ = end == std::string_view::npos && is_of_numbers(part) ? continued_ : '\0';
-    if (is_of_numbers(part)) {
-      add_string(part);
-      if (end == std::string_view::npos) return;
-      at = end + 1;
-    }
-  }
-  while (at < line.size()) {
-    const char c = line[at];
-    if (open_.empty() && c != '{') {
-      ++at;
-    } else if (is_apostrophe(line, at)) {
-      ++at;
-    } else if (c == '\'' || c == '"') {
-      take_string(line, at);
-    } else if (is_word(c)) {
-      take_word(line, at);
-    } else {
-      take_mark(number, c);
-      ++at;
-    }
-  }
-}
-
-// A quote that nothing closes is an apostrophe, but for a list of buckets that goes on.
-void Dictionaries::take_string(std::string_view line, std::size_t& at) {
-  const char quote = line[at++];
-  std::size_t end = at;
-  while (end < line.size() && line[end] != quote) end += line[end] == '\\' ? 2U : 1U;
-  if (end < line.size()) {
-    add_string(line.substr(at, end - at));
-    at = end + 1;
-    return;
-  }
-  const std::string_view rest = line.substr(at);
-  if (!open_.back().has_key || !is_of_numbers(rest)) return;
-  add_string(rest);
-  continued_ = quote;
-  at = line.size();
-}
-
-void Dictionaries::take_word(std::string_view line, std::size_t& at) {
-  const std::size_t begin = at;
-  while (at < line.size() && is_word(line[at])) ++at;
-  Open& open = open_.back();
-  if (!open.has_key || open.has_value) return;
-  open.value = line.substr(begin, std::min(at - begin, value_most));
-  open.has_value = true;
-}
-
-// Python writes long strings as pieces beside one another.
-void Dictionaries::add_string(std::string_view text) {
-  Open& open = open_.back();
-  if (!open.has_key) {
-    last_string_ = text.substr(0, value_most);
-    return;
-  }
-  open.value += text.substr(0, value_most - std::min(value_most, open.value.size()));
-  open.has_value = true;
-}
-
-void Dictionaries::take_mark(std::size_t number, char mark) {
-  switch (mark) {
-    case '{':
-      if (open_.size() >= deepest) return;
-      open_.emplace_back().report.line = number;
-      last_string_.clear();
-      return;
-    case '}': return close(false);
-    case ',': last_string_.clear(); return end_value();
-    case ':':
-      if (open_.back().has_key || last_string_.empty()) return;
-      open_.back().key = std::exchange(last_string_, {});
-      open_.back().has_key = true;
-      return;
-    default: return;
-  }
-}
-
-void Dictionaries::end_value() {
-  Open& open = open_.back();
-  if (open.has_value && kind_of(open.key)) {
-    open.report.values.insert_or_assign(open.key, std::move(open.value));
-    lines_for_nothing_ = 0;
-  }
-  open.value.clear();
-  open.has_key = open.has_value = false;
-}
-
-void Dictionaries::close(bool is_cut) {
-  end_value();
-  Report report = std::move(open_.back().report);
-  open_.pop_back();
-  lines_for_nothing_ = 0;
-  // The value of a key around it.
-  if (!open_.empty()) open_.back().has_value = false;
-  const bool is_own = std::any_of(own_keys.begin(), own_keys.end(), [&](std::string_view key) {
-    return report.values.find(key) != report.values.end();
-  });
-  if (!is_own) return;
-  found_.reports.push_back(std::move(report));
-  found_.cut_off += is_cut ? 1 : 0;
-}
-
-Reports Dictionaries::all() && {
-  while (!open_.empty()) close(true);
-  return std::move(found_);
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
-}
-
 // What is between two marks; empty where one is not there.
 std::string_view between(std::string_view line, std::string_view before, std::string_view after) {
-  const std::size_t begin = line.find(before);
-  if (begin == std::string_view::npos) return {};
-  line.remove_prefix(begin + before.size());
-  const std::size_t end = after.empty() ? line.size() : line.find(after);
-  return end == std::string_view::npos ? std::string_view() : trimmed(line.substr(0, end));
+  const auto rest = behind(line, before);
+  if (!rest) return {};
+  const std::size_t end = after.empty() ? rest->size() : rest->find(after);
+  return end == rest->npos ? std::string_view() : trimmed(rest->substr(0, end));
 }
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> runtime_lines{
@@ -238,11 +152,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> runtime_l
 class Messages {
  public:
   void take(std::size_t number, std::string_view line) {
-    if (line.find("DDP Initialized with:") != std::string_view::npos) {
+    if (contains(line, "DDP Initialized with:")) {
       begin(number, State::construction);
       put("rank", between(line, "[Rank ", "]"));
-    } else if (line.find("[Rank ") != std::string_view::npos &&
-               line.find("] Training ") != std::string_view::npos) {
+    } else if (contains(line, "[Rank ") && contains(line, "] Training ")) {
       begin(number, State::runtime);
       take_heading(line);
     } else if (state_ == State::construction) {
@@ -318,8 +231,23 @@ class Messages {
 }  // namespace
 
 std::optional<Kind> kind_of(std::string_view key) {
-  const auto found = std::ranges::find(kinds, key, [](const auto& one) { return one.first; });
-  return found == kinds.end() ? std::nullopt : std::optional(found->second);
+  const auto is_of = [&](std::initializer_list<std::string_view> keys) {
+    return is_one_of(key, keys);
+  };
+  if (key.ends_with("_time")) return Kind::nanoseconds;
+  if (is_of({"world_size", "rank", "iteration", "num_parameter_tensors"})) return Kind::count;
+  if (is_of({"module_name", "backend_name", "dtypes", "comm_hook"})) return Kind::text;
+  if (is_of({"total_parameter_size_bytes", "bucket_cap_bytes", "unused_parameter_size"})) {
+    return Kind::bytes;
+  }
+  if (is_of({"bucket_sizes", "rebuilt_bucket_sizes", "rebuilt_bucket_size_limits"})) {
+    return Kind::sizes;
+  }
+  if (is_of({"broadcast_buffers", "find_unused_parameters", "gradient_as_bucket_view",
+             "static_graph"})) {
+    return Kind::flag;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> Report::number(std::string_view key) const {

@@ -26,7 +26,7 @@ constexpr std::array trace_formats_of_the_tree{
     DeviceTraceFormat{"recording", is_recording, read_recording},
     DeviceTraceFormat{"execution trace", is_execution_trace, read_execution_trace},
     DeviceTraceFormat{"chakra", is_chakra, read_chakra},
-    DeviceTraceFormat{"Nsight Systems", is_nsys_trace, read_nsys_trace, read_nsys_traces},
+    DeviceTraceFormat{"Nsight Systems", is_nsys_trace, nullptr, read_nsys_traces},
     DeviceTraceFormat{"flight recorder", is_flight_recorder, read_flight_recorder, nullptr, true},
 };
 
@@ -73,12 +73,11 @@ std::span<const DeviceTraceFormat> device_trace_formats() {
 }
 
 void add_device_trace_format(const DeviceTraceFormat& row) {
-  PACELINE_EXPECTS(!row.name.empty() && row.is_one != nullptr && row.read != nullptr);
+  PACELINE_EXPECTS(!row.name.empty() && row.is_one != nullptr);
+  PACELINE_EXPECTS((row.read == nullptr) != (row.read_all == nullptr));
   registered_trace_formats().add(row,
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
 }
-
-DeviceTrace read_device_trace(std::string_view text) { return trace_format_of(text).read(text); }
 
 std::vector<TracePart> read_device_traces(std::string_view text) {
   const DeviceTraceFormat& format = trace_format_of(text);

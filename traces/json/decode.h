@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -30,12 +29,12 @@ template <HasFields T>
 void decode_fields(const JsonValue& in, T& to) {
   if (!in.is_object()) throw std::runtime_error("is no object");
   for_each_field<T>([&](const auto& field) {
-    if constexpr (std::is_member_object_pointer_v<std::decay_t<decltype(field.get)>>) {
-      auto& value = std::invoke(field.get, to);
-      if (field.presence != Presence::always && in.find(field.key) == nullptr) return;
+    if constexpr (requires { to.*field.get; }) {
+      auto& value = to.*field.get;
+      const bool may_be_missing = field.presence == Presence::unless_default;
+      if (may_be_missing && in.find(field.key) == nullptr) return;
       value = member(in, field.key, [&](const JsonValue& found) {
-        const bool may_be_null = field.presence == Presence::always;
-        if (found.is_null() && !may_be_null) throw std::runtime_error("is null");
+        if (may_be_missing && found.is_null()) throw std::runtime_error("is null");
         return decode<std::decay_t<decltype(value)>>(found);
       });
     }

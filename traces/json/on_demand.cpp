@@ -49,9 +49,7 @@ bool can_be_read_behind(std::string_view text) {
 }
 
 std::string_view beginning_of(std::string_view json, char bracket) {
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-  if (json.starts_with(byte_order_mark)) json.remove_prefix(byte_order_mark.size());
-  const std::string_view inside = without_blanks(json);
+  const std::string_view inside = without_blanks(without_mark(json));
   return inside.starts_with(bracket) ? inside.substr(0, 65536) : std::string_view();
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "traces/text/lines.h"
+
 // JSON in one pass, without a tree of values: what is spelled is a view of the text.
 namespace paceline::traces {
 
@@ -28,7 +30,7 @@ namespace ondemand = simdjson::ondemand;
 // The same, as it is meant: names of kernels and ranges. Lives as long as the parser.
 [[nodiscard]] inline std::string_view unescaped(ondemand::value value) {
   const std::string_view name = spelled(value);
-  if (name.find('\\') == std::string_view::npos) return name;
+  if (!contains(name, '\\')) return name;
   std::string_view meant;
   return value.get_string().get(meant) == simdjson::SUCCESS ? meant : name;
 }

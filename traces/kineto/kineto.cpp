@@ -21,8 +21,8 @@ Arguments arguments_of(ondemand::value value) {
   Arguments arguments;
   for (ondemand::field field : value.get_object()) {
     const std::string_view key = key_of(field);
-    for (const auto& [known, member] : kineto::argument_keys) {
-      if (key == known) arguments.*member = spelled(field.value());
+    if (const auto member = value_of(key, kineto::argument_keys)) {
+      arguments.** member = spelled(field.value());
     }
   }
   return arguments;
@@ -104,9 +104,7 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
 
 // Only the events, by what torch writes without Kineto.
 bool is_list(std::string_view json) {
-  const std::string_view beginning = beginning_of_array(json);
-  return beginning.find(kineto::host_process) != std::string_view::npos ||
-         beginning.find(kineto::device_process) != std::string_view::npos;
+  return contains_any(beginning_of_array(json), {kineto::host_process, kineto::device_process});
 }
 
 DeviceTrace read_whole(std::string_view json, bool was_cut) {
@@ -132,11 +130,9 @@ DeviceTrace read_whole(std::string_view json, bool was_cut) {
 }  // namespace
 
 bool is_kineto(std::string_view json) {
-  const std::string_view beginning = beginning_of_object(json);
-  for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
-    if (beginning.find(key) != std::string_view::npos) return true;
-  }
-  return is_list(json);
+  return contains_any(beginning_of_object(json),
+                      {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) ||
+         is_list(json);
 }
 
 DeviceTrace read_kineto(std::string_view json) {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/mpi_benchmarks/suites.h"
 #include "traces/text/format_error.h"
 

@@ -1,38 +1,29 @@
 #include "traces/mpi_benchmarks/suites.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using Names = std::array<std::pair<std::string_view, Collective>, 8>;
+using Name = std::pair<std::string_view, Collective>;
 
 // What stands before "Latency Test".
-constexpr Names osu_names{{{"Allreduce", Collective::all_reduce},
-                           {"Reduce_scatter", Collective::reduce_scatter},
-                           {"Allgather", Collective::all_gather},
-                           {"Broadcast", Collective::broadcast},
-                           {"Reduce", Collective::reduce},
-                           {"All-to-All Personalized Exchange", Collective::all_to_all},
-                           {"Scatter", Collective::scatter},
-                           {"Gather", Collective::gather}}};
+constexpr Name osu_names[] = {{"Allreduce", Collective::all_reduce},
+                              {"Reduce_scatter", Collective::reduce_scatter},
+                              {"Allgather", Collective::all_gather},
+                              {"Broadcast", Collective::broadcast},
+                              {"Reduce", Collective::reduce},
+                              {"All-to-All Personalized Exchange", Collective::all_to_all},
+                              {"Scatter", Collective::scatter},
+                              {"Gather", Collective::gather}};
 
-constexpr Names imb_names{{{"Allreduce", Collective::all_reduce},
-                           {"Reduce_scatter", Collective::reduce_scatter},
-                           {"Allgather", Collective::all_gather},
-                           {"Bcast", Collective::broadcast},
-                           {"Reduce", Collective::reduce},
-                           {"Alltoall", Collective::all_to_all},
-                           {"Scatter", Collective::scatter},
-                           {"Gather", Collective::gather}}};
-
-std::optional<Collective> named(const Names& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name, &Names::value_type::first);
-  return found == names.end() ? std::nullopt : std::optional(found->second);
-}
+constexpr Name imb_names[] = {
+    {"Allreduce", Collective::all_reduce}, {"Reduce_scatter", Collective::reduce_scatter},
+    {"Allgather", Collective::all_gather}, {"Bcast", Collective::broadcast},
+    {"Reduce", Collective::reduce},        {"Alltoall", Collective::all_to_all},
+    {"Scatter", Collective::scatter},      {"Gather", Collective::gather}};
 
 // Words from one to before another, with a blank between.
 std::string joined(const Words& words, std::size_t from, std::size_t to) {
@@ -51,10 +42,9 @@ using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_
 bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {
   const std::size_t first = text.find(sign);
   if (first == text.npos) return false;
-  const std::size_t line = text.substr(0, first).rfind('\n');
-  const CleanText clean(text.substr(line == text.npos ? 0 : line + 1));
+  const CleanText clean(text.substr(text.substr(0, first).rfind('\n') + 1));
   return std::ranges::any_of(clean.lines(), [&](const CleanLine& one) {
-    if (one.text.find(sign) == one.text.npos) return false;
+    if (!contains(one.text, sign)) return false;
     const auto title = title_of(words_of(one.text));
     return title && is_one(*title);
   });
@@ -76,7 +66,7 @@ std::optional<BenchmarkTitle> osu_title_of(const Words& words) {
   if (!is_known || words[end - 1] != "Latency") return title;
   title.is_on_device = library != "MPI";
   title.is_ping_pong = end == at + 3;
-  title.collective = named(osu_names, joined(words, at + 2, end - 1));
+  title.collective = value_of(joined(words, at + 2, end - 1), osu_names);
   return title;
 }
 
@@ -88,7 +78,7 @@ std::optional<BenchmarkTitle> imb_title_of(const Words& words) {
   title.name = std::string(words[at + 1]);
   title.is_ping_pong = title.name == "PingPong" || title.name == "PingPongSpecificSource" ||
                        title.name == "PingPongAnySource";
-  title.collective = named(imb_names, title.name);
+  title.collective = value_of(title.name, imb_names);
   return title;
 }
 

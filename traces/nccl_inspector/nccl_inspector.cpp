@@ -1,7 +1,6 @@
 #include "traces/nccl_inspector/nccl_inspector.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -14,6 +13,7 @@
 
 #include "traces/device_trace/limits.h"
 #include "traces/json/json_value.h"
+#include "traces/pytorch/nccl_names.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -26,23 +26,9 @@ using collectives::Collective;
 
 constexpr const char* breaks_off = "the line breaks off, or is no JSON";
 
-// NCCL's names of functions.
-constexpr std::array<std::pair<std::string_view, Collective>, 8> names{
-    {{"AllReduce", Collective::all_reduce},
-     {"ReduceScatter", Collective::reduce_scatter},
-     {"AllGather", Collective::all_gather},
-     {"Broadcast", Collective::broadcast},
-     {"Reduce", Collective::reduce},
-     {"AlltoAll", Collective::all_to_all},
-     {"Scatter", Collective::scatter},
-     {"Gather", Collective::gather}}};
-
 Collective collective_of(const JsonValue& in) {
-  const std::string& name = in.text();
-  for (const auto& [known, collective] : names) {
-    if (name == known) return collective;
-  }
-  throw std::runtime_error("none of ours: " + shown(name));
+  if (const auto collective = pytorch::collective_of(in.text())) return *collective;
+  throw std::runtime_error("none of ours: " + shown(in.text()));
 }
 
 Bytes size_of(const JsonValue& in) {
@@ -134,46 +120,16 @@ std::optional<JsonValue> parsed_object(std::string_view text) {
   }
 }
 
-void take_object(std::size_t number, std::string_view text, InspectedFile& file) {
-  const auto in = parsed_object(text);
-  if (!in) {
-    file.skipped.push_back({number, breaks_off});
-  } else if (in->find("coll_perf") != nullptr) {
-    try {
-      file.calls.push_back(call_of(*in, number));
-    } catch (const FormatError&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      file.skipped.push_back({number, error.what()});
-    }
+void take_object(std::size_t number, const JsonValue& in, InspectedFile& file) {
+  if (in.find("coll_perf") == nullptr) return;
+  try {
+    file.calls.push_back(call_of(in, number));
+  } catch (const FormatError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    file.skipped.push_back({number, error.what()});
   }
 }
-
-// How many braces a text leaves open, but for those in strings.
-class Depth {
- public:
-  void take(std::string_view text) {
-    for (const char c : text) {
-      if (is_escaped_) {
-        is_escaped_ = false;
-      } else if (in_string_) {
-        is_escaped_ = c == '\\';
-        in_string_ = c != '"';
-      } else if (c == '"') {
-        in_string_ = true;
-      } else if (c == '{') {
-        ++open_;
-      } else if (c == '}') {
-        --open_;
-      }
-    }
-  }
-  [[nodiscard]] bool is_closed() const { return open_ <= 0 && !in_string_; }
-
- private:
-  std::ptrdiff_t open_ = 0;
-  bool in_string_ = false, is_escaped_ = false;
-};
 
 // Objects out of lines: one a line, or one over several.
 class ObjectReader {
@@ -181,14 +137,26 @@ class ObjectReader {
   explicit ObjectReader(InspectedFile& file) : file_(file) {}
 
   void take(std::size_t number, std::string_view line) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first == line.npos) return;
-    const std::string_view words = line.substr(first);
+    line = trimmed(line);
+    if (line.empty()) return;
     // What is within an object has a key before its brace: another begins, and the last broke off.
-    if (!text_.empty() && words.front() == '{') end();
-    if (text_.empty()) return begin(number, words);
-    text_ += '\n';
-    add(words);
+    if (line.front() == '{') {
+      end();
+      number_ = number;
+    } else if (text_.empty()) {
+      const bool is_of_list = line.find_first_not_of("[], \t") == line.npos;
+      if (!is_of_list) file_.skipped.push_back({number, breaks_off});
+      return;
+    }
+    constexpr std::size_t most = 65536;  // one has less than 2,000 bytes
+    text_.append(line) += '\n';
+    if (text_.size() > most) return end();
+    const std::size_t last = text_.find_last_not_of(",\n");  // commas are of a list
+    if (text_[last] != '}') return;
+    const auto in = parsed_object(std::string_view(text_).substr(0, last + 1));
+    if (!in) return;
+    take_object(number_, *in, file_);
+    text_.clear();
   }
   // What is open breaks off.
   void end() {
@@ -197,30 +165,9 @@ class ObjectReader {
   }
 
  private:
-  void begin(std::size_t number, std::string_view words) {
-    if (words.find_first_not_of("[], \t") == words.npos) return;  // a list of them
-    number_ = number;
-    depth_ = {};
-    if (words.front() == '{') return add(words);
-    file_.skipped.push_back({number, breaks_off});
-  }
-
-  void add(std::string_view words) {
-    constexpr std::size_t most = 65536;  // one has less than 2,000 bytes
-    text_ += words;
-    depth_.take(words);
-    if (text_.size() > most) return end();
-    if (!depth_.is_closed()) return;
-    std::string_view object = text_;
-    if (object.ends_with(',')) object.remove_suffix(1);  // in a list
-    take_object(number_, object, file_);
-    text_.clear();
-  }
-
   InspectedFile& file_;
   std::string text_;
   std::size_t number_ = 0;
-  Depth depth_;
 };
 
 // Of all ranks that are known of a call.
@@ -338,15 +285,10 @@ class InspectedLog : public JoinedLog {
 
 bool is_nccl_inspector(std::string_view text) {
   const std::string_view beginning = text.substr(0, 65536);
-  if (beginning.find("\"coll_perf\"") == std::string_view::npos ||
-      beginning.find("\"header\"") == std::string_view::npos) {
-    return false;
-  }
+  if (!contains(beginning, "\"coll_perf\"") || !contains(beginning, "\"header\"")) return false;
   const CleanText clean(beginning);
-  return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
-    const std::size_t first = line.text.find_first_not_of(" \t");
-    return first != line.text.npos && line.text[first] == '{';
-  });
+  return std::ranges::any_of(
+      clean.lines(), [](const CleanLine& line) { return trimmed(line.text).starts_with('{'); });
 }
 
 InspectedFile parse_nccl_inspector(std::string_view text) {

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/json/json_value.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/nccl_tests/row.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -88,10 +89,8 @@ void take_devices(const JsonValue& config, CollectiveLog& log) {
 }  // namespace
 
 bool is_nccl_tests_json(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{' &&
-         text.find("\"nccl_version\"") != std::string_view::npos &&
-         text.find("\"results\"") != std::string_view::npos;
+  return begins_as_json(text) && contains(text, "\"nccl_version\"") &&
+         contains(text, "\"results\"");
 }
 
 std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {

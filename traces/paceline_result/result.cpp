@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <map>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/json/json_value.h"
 #include "traces/paceline_result/paceline_result.h"
 #include "traces/text/format_error.h"
+#include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -59,9 +61,7 @@ void take_point(const JsonValue& point, std::size_t& line, std::vector<Collectiv
 }  // namespace
 
 bool is_paceline_result(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{' &&
-         text.find("\"paceline.result/1\"") != std::string_view::npos;
+  return begins_as_json(text) && contains(text, "\"paceline.result/1\"");
 }
 
 std::vector<CollectiveLog> read_paceline_result(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/text/json_writer.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
@@ -165,7 +166,7 @@ bool is_own_timeline(std::string_view text) {
   // Keys are written in their order: the events, whose names may be anything, are last.
   const std::string_view beginning =
       text.substr(0, std::min(text.find("\"traceEvents\""), std::size_t{256}));
-  return beginning.starts_with('{') && beginning.find(schema) != std::string_view::npos;
+  return beginning.starts_with('{') && contains(beginning, schema);
 }
 
 }  // namespace paceline::traces

@@ -102,7 +102,7 @@ bool is_osu_latency(std::string_view text) { return has_ping_pong_or_other(text,
 bool is_imb_ping_pong(std::string_view text) { return has_ping_pong_or_other(text, has_imb_title); }
 
 bool is_ping_pong_table(std::string_view text) {
-  return text.find("ping_pong:") != text.npos &&
+  return contains(text, "ping_pong:") &&
          has_clean_line(text, [](std::string_view line) { return says_place(words_of(line)); });
 }
 

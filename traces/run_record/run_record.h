@@ -46,9 +46,4 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// "1 row", "2 rows".
-[[nodiscard]] inline std::string with_plural(std::uint64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 }  // namespace paceline::traces

@@ -156,14 +156,6 @@ void write_run(JsonWriter& out, const TraceRun& run) {
   });
 }
 
-// What follows the blanks before it, and `word`; nullopt when another word follows.
-std::optional<std::string_view> behind(std::string_view text, std::string_view word) {
-  const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  text.remove_prefix(first);
-  if (!text.starts_with(word)) return std::nullopt;
-  return text.substr(word.size());
-}
-
 }  // namespace
 
 void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs) {
@@ -187,14 +179,13 @@ void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs) {
 }
 
 bool is_step_traces(std::string_view text) {
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  std::optional<std::string_view> rest = text;
-  for (const std::string_view word : {std::string_view("{"), std::string_view("\"schema\""),
-                                      std::string_view(":"), std::string_view("\"")}) {
-    if (rest) rest = behind(*rest, word);
+  text = without_mark(text);
+  for (const std::string_view word : {"{", "\"schema\"", ":", "\""}) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with(word)) return false;
+    text.remove_prefix(word.size());
   }
-  return rest && rest->starts_with(any_schema);
+  return text.starts_with(any_schema);
 }
 
 std::vector<TraceRun> read_step_traces(std::string_view text) {

@@ -1,4 +1,4 @@
-#include "traces/kineto/host_waits.h"
+#include "traces/kineto/host.h"
 
 #include <gtest/gtest.h>
 

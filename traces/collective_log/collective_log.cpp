@@ -1,4 +1,4 @@
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 
 #include "traces/text/lines.h"
 
