@@ -21,7 +21,7 @@ enum class Presence {
 
 // `get` is a member, or what std::invoke takes of an object.
 template <class Get, Presence when>
-struct Field {
+struct ObjectField {
   static constexpr Presence presence = when;
 
   std::string_view key;
@@ -29,13 +29,13 @@ struct Field {
 };
 
 template <class Get>
-[[nodiscard]] constexpr Field<Get, Presence::always> field(std::string_view key, Get get) {
+[[nodiscard]] constexpr ObjectField<Get, Presence::always> field(std::string_view key, Get get) {
   return {key, get};
 }
 
 template <class Get>
-[[nodiscard]] constexpr Field<Get, Presence::unless_default> optional_field(std::string_view key,
-                                                                            Get get) {
+[[nodiscard]] constexpr ObjectField<Get, Presence::unless_default> optional_field(
+    std::string_view key, Get get) {
   return {key, get};
 }
 

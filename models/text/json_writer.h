@@ -39,7 +39,8 @@ class JsonWriter {
   void key(std::string_view name);
 
   // null, a boolean, a number, a text, an enumeration with words, a quantity by its number, an
-  // optional or pointer, a variant, a type with fields, a range of these, or of names and these.
+  // optional or pointer, a variant, a type with fields, what was read (`content`), a range of
+  // these, or of names and these.
   template <class T>
   void value(const T& value);
   // Of an object: its fields alone, for a caller that adds others.
@@ -167,6 +168,8 @@ void JsonWriter::value(const T& value) {
     object([&] { put_fields(value); });
   } else if constexpr (std::is_pointer_v<T> || requires { value.has_value(); }) {
     value ? this->value(*value) : null();
+  } else if constexpr (requires { value.content(); }) {
+    this->value(value.content());
   } else if constexpr (requires { value.valueless_by_exception(); }) {
     visit([&](const auto& held) { this->value(held); }, value);
   } else if constexpr (requires { std::string_view(value.begin()->first); }) {

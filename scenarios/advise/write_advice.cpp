@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/advise/advise.h"
 #include "scenarios/line_width.h"
@@ -23,9 +24,8 @@ constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
 void write_step(std::ostream& out, const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   const Seconds step = outcome.predicted->totals.step;
-  write_headline(
-      out, fmt::format("{}, {} GPU{}{}{}", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-                       advice.point.empty() ? "" : ": ", in_words(advice.point)));
+  write_headline(out, fmt::format("{}, {}{}{}", advice.name, counted(outcome.gpus, "GPU"),
+                                  advice.point.empty() ? "" : ": ", in_words(advice.point)));
   write_line(out, fmt::format("step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}",
                               to_text(step), to_text(outcome.predicted->interval.low),
                               to_text(outcome.predicted->interval.high),

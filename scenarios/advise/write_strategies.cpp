@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/advise/strategies.h"
 #include "scenarios/remarks.h"
@@ -18,10 +19,6 @@ std::string title_of(const StrategyComparison& comparison) {
     title += fmt::format(", {} {}", axis.path.substr(axis.path.rfind('.') + 1), axis.text);
   }
   return title;
-}
-
-std::string gibibytes(Bytes size) {
-  return fmt::format("{:.1f}GiB", static_cast<double>(size.value()) / (1ULL << 30));
 }
 
 // Of those that need no machines beside the nodes.
@@ -39,7 +36,7 @@ std::string remark_on(const StrategyComparison& comparison, const Attempt& attem
   if (!attempt.outcome) return "refused";
   if (attempt.is_too_large()) return "too large";
   const std::uint32_t servers = attempt.outcome->servers;
-  if (servers > 0) return fmt::format("{} more host{}", servers, servers == 1 ? "" : "s");
+  if (servers > 0) return counted(servers, "more host");
   return comparison.is_complete && is_fastest(comparison, attempt) ? "fastest" : "";
 }
 
@@ -55,7 +52,7 @@ std::vector<std::string> strategy_row(const StrategyComparison& comparison,
                                 to_text(outcome.predicted->interval.high)));
     cells.push_back(to_text(totals.exposed_communication));
     cells.push_back(fmt::format("{:.2f}", outcome.predicted_speedup()));
-    cells.push_back(outcome.memory ? gibibytes(outcome.memory->total()) : "");
+    cells.push_back(outcome.memory ? in_gibibytes(outcome.memory->total()) : "");
   } else {
     cells.resize(cells.size() + 6);
   }
@@ -90,7 +87,7 @@ Remarks remarks_on(const std::vector<StrategyComparison>& comparisons) {
 
 }  // namespace
 
-void write_table(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
+void write_text(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
   TextTable table({"scenario", "strategy", "gpus", "step", "90% interval", "exposed comm",
                    "speedup", "memory", ""},
                   2);
@@ -117,7 +114,7 @@ constexpr auto fields_of(const StrategyComparison::Row*) {
   // null where nobody tells it
   constexpr auto memory = [](const Row& row) {
     const auto total = predicted<&PointOutcome::memory, &training::GpuMemory::total>(row);
-    return row.attempt.outcome ? std::optional(total) : std::nullopt;
+    return row.attempt.outcome ? std::make_optional(total) : std::nullopt;
   };
   constexpr auto fits = [](const Row& row) {
     return row.attempt.outcome ? std::optional(!row.attempt.is_too_large()) : std::nullopt;

@@ -1,5 +1,3 @@
-#include "scenarios/claims/write_claims.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -7,6 +5,7 @@
 #include <ostream>
 
 #include "models/text/json_writer.h"
+#include "scenarios/claims/verdict.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::claims {

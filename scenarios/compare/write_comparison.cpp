@@ -1,5 +1,3 @@
-#include "scenarios/compare/write_comparison.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "models/text/json_writer.h"
 #include "models/units/parse.h"
+#include "scenarios/compare/comparison.h"
 #include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
@@ -94,7 +93,7 @@ void write_speedups(std::ostream& out, const Comparison& comparison) {
 
 }  // namespace
 
-void write_table(std::ostream& out, const Comparison& comparison) {
+void write_text(std::ostream& out, const Comparison& comparison) {
   write_line(out, fmt::format("A: {}, {}", comparison.a, sides_text(comparison, &PointPair::a)));
   write_line(out, fmt::format("B: {}, {}", comparison.b, sides_text(comparison, &PointPair::b)));
   out << '\n';

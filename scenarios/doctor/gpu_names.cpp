@@ -1,8 +1,7 @@
-#include "scenarios/doctor/gpu_names.h"
-
 #include <stdexcept>
 #include <string_view>
 
+#include "scenarios/doctor/doctor.h"
 #include "scenarios/process/line_process.h"
 
 namespace paceline::doctor {

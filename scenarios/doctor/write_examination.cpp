@@ -1,5 +1,3 @@
-#include "scenarios/doctor/write_examination.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -7,6 +5,8 @@
 #include <ostream>
 
 #include "models/text/json_writer.h"
+#include "models/units/parse.h"
+#include "scenarios/doctor/doctor.h"
 #include "scenarios/doctor/recommend.h"
 #include "scenarios/doctor/recording.h"
 #include "scenarios/text_table.h"
@@ -16,8 +16,7 @@ namespace {
 
 void write_machine(std::ostream& out, const Examination& machine) {
   fmt::print(out, "CPUs       {}\n", machine.cpus);
-  fmt::print(out, "memory     {:.1f} GiB\n",
-             static_cast<double>(machine.memory.value()) / (1ULL << 30));
+  fmt::print(out, "memory     {}\n", in_gibibytes(machine.memory));
   fmt::print(out, "GPUs       {}\n", gpus_of(machine));
   fmt::print(out, "mpirun     {}\n", machine.mpirun.value_or("not found"));
   fmt::print(out, "Slurm      {}\n",
@@ -70,12 +69,6 @@ void write_text(std::ostream& out, const Examination& machine) {
     }
   }
   write_recording(out, machine);
-}
-
-constexpr auto fields_of(const BackendState*) {
-  return Fields(field("name", &BackendState::name), field("summary", &BackendState::summary),
-                field("version", &BackendState::version), field("notes", &BackendState::notes),
-                field("missing", &BackendState::missing));
 }
 
 constexpr auto fields_of(const Recommendation*) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/explain/explanation.h"
@@ -48,8 +49,8 @@ class Teller {
     }
     if (!calls.empty()) tell_calls(std::move(calls));
     if (terms.hidden_calls > 0) {
-      add(fmt::format("{} hidden call{}", terms.hidden_calls, terms.hidden_calls == 1 ? "" : "s"),
-          Seconds(0), "compute goes on all the while", sources_.of(Part::idle));
+      add(counted(terms.hidden_calls, "hidden call"), Seconds(0), "compute goes on all the while",
+          sources_.of(Part::idle));
     }
   }
 

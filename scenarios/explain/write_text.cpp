@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/explain/explanation.h"
 #include "scenarios/explain/formulas.h"
@@ -25,9 +26,8 @@ std::string time_text(Seconds time) {
 void write_number(std::ostream& out, const Explanation& made) {
   const PointOutcome& outcome = made.outcome;
   const Prediction& predicted = *outcome.predicted;
-  write_line(out,
-             fmt::format("{}, {} GPU{}{}{}", made.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-                         made.point.empty() ? "" : ": ", in_words(made.point)));
+  write_line(out, fmt::format("{}, {}{}{}", made.name, counted(outcome.gpus, "GPU"),
+                              made.point.empty() ? "" : ": ", in_words(made.point)));
   out << '\n';
   write_line(
       out, fmt::format("step {} (90% interval {} to {}), {} samples/s, speedup {:.2f}",

@@ -7,7 +7,7 @@
 
 namespace paceline {
 
-using training::Bucket;
+using training::Bucket, training::bucket_count, training::bucket_size;
 using workload::ParameterTensor;
 
 void write_text(std::ostream& out, const std::vector<ParameterTensor>& tensors,

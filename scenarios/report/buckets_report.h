@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "models/training/bucket.h"
+#include "models/training/buckets.h"
 
 namespace paceline {
 

@@ -76,9 +76,9 @@ template <auto count>
 std::uint64_t predicted_or_0(const WrittenPoint& one) {
   return one.outcome.predicted ? std::invoke(count, *one.outcome.predicted) : 0;
 }
-std::string why_missing(const WrittenPoint& one) {
+std::optional<std::string> why_missing(const WrittenPoint& one) {
   const PointFailure* missing = one.outcome.missing();
-  return missing == nullptr ? "" : missing->why;
+  return missing == nullptr ? std::nullopt : std::optional(missing->why);
 }
 
 // A field with its place among the columns, from 1.
@@ -92,7 +92,7 @@ constexpr InColumn<Base> column(int number, std::string_view name, Base field) {
   return {field, number, name};
 }
 template <class Get>
-constexpr Field<Get, Presence::never> only_in_column(Get get) {
+constexpr ObjectField<Get, Presence::never> only_in_column(Get get) {
   return {"", get};
 }
 

@@ -1,5 +1,3 @@
-#include "scenarios/report/left_out_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "models/text/json_writer.h"
 #include "scenarios/line_width.h"
+#include "scenarios/report/validation_report.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {

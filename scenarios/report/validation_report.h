@@ -7,6 +7,7 @@
 
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/judge/contradictions.h"
+#include "scenarios/judge/left_out.h"
 #include "scenarios/judge/validation.h"
 
 namespace paceline {
@@ -37,5 +38,12 @@ void write_text(std::ostream& out, const Validation& made);
 
 // paceline.validation/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Validation& made);
+
+// A row for each source that was left out, and the mean in which they weigh alike. `candidates`
+// names what was chosen among.
+void write_table(std::ostream& out, const LeftOut& judged,
+                 const std::vector<std::string>& candidates);
+void write_json(std::ostream& out, const LeftOut& judged,
+                const std::vector<std::string>& candidates);
 
 }  // namespace paceline

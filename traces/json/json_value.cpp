@@ -174,4 +174,13 @@ JsonValue parse_json(std::string_view text, const char* what_to_give) {
   return value;
 }
 
+bool is_json(std::string_view text) {
+  try {
+    (void)parse_json(text, "");
+    return true;
+  } catch (const FormatError&) {
+    return false;
+  }
+}
+
 }  // namespace paceline::traces

@@ -35,6 +35,7 @@ class JsonValue {
   JsonValue() = default;
   explicit JsonValue(Content content) : content_(std::move(content)) {}
 
+  [[nodiscard]] const Content& content() const { return content_; }  // as JsonWriter takes it
   [[nodiscard]] bool is_null() const { return holds<std::nullptr_t>(); }
   [[nodiscard]] bool is_object() const { return holds<Object>(); }
   [[nodiscard]] bool is_list() const { return holds<List>(); }
@@ -80,6 +81,7 @@ class JsonValue {
 // Throws FormatError, with the byte in its message, for what is not JSON, is cut off, is nested
 // deeper than 1000, or has a number beyond all bounds; `what_to_give` is its hint.
 [[nodiscard]] JsonValue parse_json(std::string_view text, const char* what_to_give);
+[[nodiscard]] bool is_json(std::string_view text);
 
 // What `decode` makes of the value of a key that must be there. What is wrong names the key.
 template <class Decode>

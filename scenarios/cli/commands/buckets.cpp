@@ -6,8 +6,8 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/report/assumptions.h"
 #include "scenarios/report/buckets_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace buckets_command {

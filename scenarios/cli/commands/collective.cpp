@@ -21,8 +21,8 @@
 #include "scenarios/prepare/calibrated_calls.h"
 #include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/report/assumptions.h"
 #include "scenarios/report/collective_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace collective_command {

@@ -15,8 +15,8 @@
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/report/assumptions.h"
 #include "scenarios/report/nccl_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace nccl_command {

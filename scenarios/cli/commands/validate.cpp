@@ -8,10 +8,8 @@
 #include <sstream>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/log_options.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/shipped_input.h"
@@ -20,7 +18,6 @@
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
 
@@ -32,9 +29,7 @@ constexpr const char* page_title = "Predicted and measured";
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
   std::string calibration, loop, leave_out;
-  ReportOutput report;
-  files::OutputFile json;
-  PageOutput page;
+  ResultOutput output;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
@@ -92,17 +87,13 @@ int run_loop(Options& options) {
   const LoopResult result =
       validate_by_loop(options.loop, settings, {options.fitted, options.shared.run_options()});
   const auto file = ScenarioFile::read(options.loop, settings);
-  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
-    write_table(out, file, result.outcomes);
-    if (result.fit) write_fit(out, *result.fit);
-  });
-  const auto json = [&](std::ostream& out) {
-    write_json(out, file, result.outcomes, CallsInJson::unless_many);
-  };
-  options.json.write_if_asked(json);
-  options.page.write_if_asked(file.name(), file.text(), [&]() -> std::vector<page::Document> {
-    return {document_of("result", json)};
-  });
+  options.output.write(
+      [&](std::ostream& out) {
+        write_table(out, file, result.outcomes);
+        if (result.fit) write_fit(out, *result.fit);
+      },
+      [&](std::ostream& out) { write_json(out, file, result.outcomes, CallsInJson::unless_many); },
+      file.name(), file.text());
   if (!result.is_complete) {
     const auto measured = std::ranges::count_if(
         result.outcomes, [](const PointOutcome& one) { return one.measurement.has_value(); });
@@ -245,13 +236,8 @@ int run_left_out(Options& options) {
   const LeftOut left_out = leave_out_sources(judged);
   std::vector<std::string> names;
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
-  options.report.write(options.json.is_standard_output(),
-                       [&](std::ostream& out) { write_table(out, left_out, names); });
-  const auto json = [&](std::ostream& out) { write_json(out, left_out, names); };
-  options.json.write_if_asked(json);
-  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
-    return {document_of("sources left out", json)};
-  });
+  options.output.write([&](std::ostream& out) { write_table(out, left_out, names); },
+                       [&](std::ostream& out) { write_json(out, left_out, names); }, page_title);
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
 }
@@ -287,13 +273,7 @@ int run(Options& options) {
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
-  const auto json = [&made = made](std::ostream& out) { write_json(out, made); };
-  options.report.write(options.json.is_standard_output(),
-                       [&made = made](std::ostream& out) { write_text(out, made); });
-  options.json.write_if_asked(json);
-  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
-    return {document_of("errors", json)};
-  });
+  options.output.write(made, page_title);
   if (!made.is_complete) return say_stopped(fmt::format("{} points", made.rows.size()));
   const double steps = summarise(made.rows, false).predicted.mean_absolute;
   const double collectives = summary_of_predicted(made.logs).predicted.geometric_mean;
@@ -341,10 +321,7 @@ Action attach_validate(CommandOptions& app) {
   output.add_option("--max-mean-error", options->max_mean_error_percent,
                     "Exit with 1 if the mean absolute error of all points exceeds this number of "
                     "percent.");
-  add_json(app, options->json, "the table");
-  options->report.add_assumptions_to(app);
-  options->report.add_markdown_to(app);
-  options->page.add_to(app);
+  options->output.add_to(app, "the table");
   options->log.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

@@ -36,9 +36,6 @@ struct PriceOfTime {
 // "21.96 USD/h".
 [[nodiscard]] Parsed<PriceOfTime> parse_price_of_time(std::string_view text);
 
-// "1,281,167". Precondition: 0 or more.
-[[nodiscard]] std::string with_commas(double number);
-
 // "1,234 USD" from 100 on, "12.30 USD" below. Rates: "21.96 USD/h".
 [[nodiscard]] std::string to_text(Money amount, std::string_view currency);
 [[nodiscard]] std::string to_text(MoneyPerSecond rate, std::string_view currency);

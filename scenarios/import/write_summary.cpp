@@ -3,25 +3,17 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <tuple>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
-#include "scenarios/import/calls_of_ranks.h"
 #include "scenarios/import/import.h"
-#include "scenarios/import/links_summary.h"
-#include "scenarios/import/logs_summary.h"
-#include "scenarios/import/next_commands.h"
-#include "scenarios/import/records_summary.h"
-#include "scenarios/import/runs_summary.h"
-#include "scenarios/import/seen_summary.h"
-#include "scenarios/import/step_summary.h"
-#include "scenarios/import/topologies_summary.h"
+#include "scenarios/import/summaries.h"
 #include "scenarios/text_table.h"
 #include "traces/learn/seen_steps.h"
 
@@ -101,8 +93,7 @@ void write_calls(std::ostream& out, const Import& import, Rows rows) {
     for (const TracedCollective& call : trace.collectives) calls.add(call);
   }
   if (calls.order.empty()) return;
-  const std::string where =
-      has_steps ? fmt::format("in {} step{}", steps, steps == 1 ? "" : "s") : "in all of the trace";
+  const std::string where = has_steps ? "in " + counted(steps, "step") : "in all of the trace";
   fmt::print(out, "\ncollectives of rank {}, {}\n", rank_of(trace), where);
   TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
   std::vector<Seconds> times;
@@ -145,69 +136,6 @@ void write_matched(std::ostream& out, const Import& import, Rows rows) {
   out << left_out(skews.size(), written.size(), "most skew");
 }
 
-nlohmann::ordered_json seconds_or_null(const std::optional<Seconds>& time) {
-  return time ? nlohmann::ordered_json(time->value()) : nullptr;
-}
-
-nlohmann::ordered_json json_of(const TracedCollective& traced) {
-  return {{"kind", traced.kind},
-          {"elements", traced.count ? nlohmann::ordered_json(traced.count->value()) : nullptr},
-          {"element_size_bytes",
-           traced.element_size ? nlohmann::ordered_json(traced.element_size->value()) : nullptr},
-          {"group_size", traced.group_size},
-          {"algorithm", traced.algorithm}};
-}
-
-nlohmann::ordered_json json_of(const TracedCollective& traced, const ProfiledCall& call) {
-  nlohmann::ordered_json json = json_of(traced);
-  json["called_s"] = call.called.value();
-  json["ready_s"] = seconds_or_null(call.ready);
-  json["start_s"] = seconds_or_null(call.start);
-  json["end_s"] = seconds_or_null(call.end);
-  return json;
-}
-
-// From the first event of the trace.
-nlohmann::ordered_json json_of(const TracedCollective& traced, bool has_times) {
-  nlohmann::ordered_json json = json_of(traced);
-  if (!has_times) return json;
-  json["called_s"] = traces::seconds_of(traced.called).value();
-  json["start_s"] = traced.device
-                        ? nlohmann::ordered_json(traces::seconds_of(traced.device->start).value())
-                        : nullptr;
-  json["end_s"] = traced.device
-                      ? nlohmann::ordered_json(traces::seconds_of(traced.device->end).value())
-                      : nullptr;
-  return json;
-}
-
-nlohmann::ordered_json json_of(const DeviceTrace& trace, const StepProfile& step) {
-  auto calls = nlohmann::ordered_json::array();
-  for (const ProfiledCall& call : step.calls) {
-    calls.push_back(json_of(trace.collectives[call.collective], call));
-  }
-  return {{"name", step.name},
-          {"length_s", seconds_or_null(step.length)},
-          {"compute_s", step.compute.value()},
-          {"communication_s", step.communication.value()},
-          {"exposed_communication_s", step.exposed.value()},
-          {"gradients", step.gradients},
-          {"calls", std::move(calls)}};
-}
-
-nlohmann::ordered_json json_of(const Import& import, const traces::MatchedCall& call) {
-  const auto& first = call.ranks.front();
-  auto ranks = nlohmann::ordered_json::array();
-  for (const auto& at : call.ranks) {
-    ranks.push_back(
-        {{"trace", at.trace}, {"waited_s", at.waited.value()}, {"late_s", at.late.value()}});
-  }
-  return {{"kind", import.traces[first.trace].collectives[first.collective].kind},
-          {"transfer_s", call.transfer.value()},
-          {"skew_s", call.skew.value()},
-          {"ranks", std::move(ranks)}};
-}
-
 void write_broken(std::ostream& out, const Import& import) {
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     const DeviceTrace& trace = import.traces[t];
@@ -219,10 +147,6 @@ void write_broken(std::ostream& out, const Import& import) {
     fmt::print(out, "{}: {} of {} events are broken, and left out{}\n", import.files[t],
                trace.skipped, trace.events, why);
   }
-}
-
-std::string counted(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 void write_profiles(std::ostream& out, const Import& import, Rows rows) {
@@ -301,46 +225,6 @@ void write_summary(std::ostream& out, const Import& import, Rows rows) {
   if (!import.refused.empty()) fmt::print(out, "\nrefused:\n");
   for (const auto& [file, why] : import.refused) fmt::print(out, "  {}: {}\n", file, why);
   write_next(out, next_commands(import, profiled ? &*profiled : nullptr));
-}
-
-void write_json(std::ostream& out, const Import& import) {
-  nlohmann::ordered_json all{{"schema", "paceline.import/1"}};
-  auto& traces = all["traces"] = nlohmann::ordered_json::array();
-  for (std::size_t t = 0; t < import.traces.size(); ++t) {
-    const DeviceTrace& trace = import.traces[t];
-    auto steps = nlohmann::ordered_json::array();
-    for (const StepProfile& step : import.steps[t]) steps.push_back(json_of(trace, step));
-    traces.push_back({{"file", import.files[t]},
-                      {"rank", trace.rank ? nlohmann::ordered_json(trace.rank->value()) : nullptr},
-                      {"world_size", trace.world_size},
-                      {"device", trace.device},
-                      {"events", trace.events},
-                      {"skipped_events", trace.skipped},
-                      {"is_cut_off", trace.is_cut},
-                      {"is_forward_only", is_forward_only(trace)},
-                      {"steps", std::move(steps)}});
-    if (!import.steps[t].empty()) continue;
-    auto& calls = traces.back()["calls"] = nlohmann::ordered_json::array();
-    for (const TracedCollective& call : trace.collectives) {
-      calls.push_back(json_of(call, trace.has_times));
-    }
-  }
-  auto& matched = all["matched"] = nlohmann::ordered_json::array();
-  for (const traces::MatchedCall& call : import.matched.calls) {
-    matched.push_back(json_of(import, call));
-  }
-  all["unfinished"] = unfinished_json(import);
-  all["called_late"] = called_late_json(import);
-  all["runs"] = json_of(import.runs);
-  all["logs"] = json_of(import.logs);
-  all["ping_pongs"] = json_of(import.links);
-  all["topologies"] = json_of(import.topologies);
-  all["records"] = json_of(import.records);
-  auto& notes = all["notes"] = nlohmann::ordered_json::array();
-  for (const auto& [file, text] : import.notes) notes.push_back({{"file", file}, {"note", text}});
-  auto& refused = all["refused"] = nlohmann::ordered_json::array();
-  for (const auto& [file, why] : import.refused) refused.push_back({{"file", file}, {"why", why}});
-  out << all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace paceline
