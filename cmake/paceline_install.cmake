@@ -57,7 +57,10 @@ paceline_install_component(models paceline_models paceline_options)
 paceline_install_component(traces paceline_traces paceline_chakra_wire)
 if(PACELINE_WITH_SIM)
   paceline_install_component(sim paceline_flow paceline_folded)
+else()
+  paceline_install_component(sim paceline_folded)
 endif()
+paceline_install_component(scenarios paceline_cli paceline_scenarios)
 set(PACELINE_HAS_GLOO OFF)
 set(PACELINE_HAS_MPI OFF)
 if(PACELINE_WITH_REAL)
@@ -118,5 +121,6 @@ With find_package(paceline) programs add algorithms, strategies and trace format
 # Which packages each component of find_package needs; SimGrid only with component sim, and so on.
 set(CPACK_DEBIAN_PACELINE-DEV_PACKAGE_RECOMMENDS "libfmt-dev, libsimdjson-dev, libpugixml-dev, \
 libarchive-dev, zlib1g-dev, libsqlite3-dev, libprotobuf-dev")
-set(CPACK_DEBIAN_PACELINE-DEV_PACKAGE_SUGGESTS "libsimgrid-dev, libgloo-dev, libopenmpi-dev, nettle-dev")
+set(CPACK_DEBIAN_PACELINE-DEV_PACKAGE_SUGGESTS "libsimgrid-dev, libgloo-dev, libopenmpi-dev, nettle-dev, \
+libyaml-cpp-dev, libcli11-dev")
 include(CPack)

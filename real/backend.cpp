@@ -77,6 +77,10 @@ void Communicator::finish(Stream stream) {
   do_finish(stream);
 }
 
+EventPtr Communicator::do_native(const NativeCall& /*call*/) {
+  PACELINE_UNREACHABLE("this backend has no collectives of its own");
+}
+
 EventPtr Communicator::native(const NativeCall& call) {
   PACELINE_EXPECTS(has_native(call.collective));
   PACELINE_EXPECTS(call.buffer != nullptr && call.stream < streams_max);

@@ -187,9 +187,9 @@ class Communicator {
   virtual void do_finish(Stream stream) = 0;
   virtual Bytes do_piece() const = 0;
   virtual bool do_sends_early() const { return false; }
-  virtual bool do_has_native(collectives::Collective collective) const = 0;
+  virtual bool do_has_native(collectives::Collective /*collective*/) const { return false; }
   virtual bool do_has_native_from(collectives::Collective /*collective*/) const { return false; }
-  virtual EventPtr do_native(const NativeCall& call) = 0;
+  virtual EventPtr do_native(const NativeCall& call);
   virtual std::unique_ptr<DeviceTimer> do_native_timer() { return nullptr; }
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
 
@@ -223,15 +223,16 @@ struct ConnectRequest {
 // of mpirun's.
 enum class RanksAre { processes, threads, mpi_processes };
 
-// A backend, as `paceline doctor` and --backend see it.
+// A backend, as `paceline doctor` and --backend see it. The first three are its row's in
+// real/CMakeLists.txt; NAME_backend() in its folder says the others.
 struct Backend {
-  std::string_view name;
-  std::string_view summary;
-  std::string version;             // of its library
-  std::vector<std::string> notes;  // devices and the like, a line each
-  std::string missing;             // why it cannot be used here; empty when it can
+  std::string_view name = {}, summary = {};
+  std::string_view recommended_for = {};  // "gpus", "cpus", "mpi"; empty: nothing
+  std::string version = {};               // of its library
+  std::vector<std::string> notes = {};    // lines such as "device 0: NAME, 80 GB", one per device
+  std::string missing = {};               // why it cannot be used here; empty when it can
   // Throws BackendError. Null when it was not built.
-  std::unique_ptr<Communicator> (*connect)(const ConnectRequest&);
+  std::unique_ptr<Communicator> (*connect)(const ConnectRequest&) = nullptr;
   RanksAre ranks = RanksAre::processes;
 };
 

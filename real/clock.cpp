@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 
@@ -11,6 +12,11 @@ Seconds steady_now() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return Seconds(static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+}
+
+std::chrono::duration<double> as_duration(Seconds time) {
+  constexpr Seconds longest(1e8);  // 3 years; the library counts 64 bits of nanoseconds
+  return std::chrono::duration<double>(std::min(time, longest).value());
 }
 
 void sleep_until(Seconds time) {

@@ -3,7 +3,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "models/units/units.h"
 
@@ -22,18 +21,10 @@ class UsageError : public std::runtime_error {
 // what() is one line, of the parts that are not empty: `backend: rank 3: call: message`.
 class BackendError : public std::runtime_error {
  public:
-  BackendError(std::string backend, std::optional<Rank> rank, std::string call,
+  explicit BackendError(const std::string& message) : BackendError("", std::nullopt, "", message) {}
+  BackendError(const std::string& backend, std::optional<Rank> rank, const std::string& call,
                const std::string& message)
-      : std::runtime_error(line(backend, rank, call, message)),
-        backend_(std::move(backend)),
-        rank_(rank),
-        call_(std::move(call)),
-        message_(message) {}
-
-  [[nodiscard]] const std::string& backend() const { return backend_; }
-  [[nodiscard]] std::optional<Rank> rank() const { return rank_; }
-  [[nodiscard]] const std::string& call() const { return call_; }
-  [[nodiscard]] const std::string& message() const { return message_; }
+      : std::runtime_error(line(backend, rank, call, message)) {}
 
  private:
   static std::string line(const std::string& backend, std::optional<Rank> rank,
@@ -46,10 +37,6 @@ class BackendError : public std::runtime_error {
     for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
     return text;
   }
-
-  std::string backend_;
-  std::optional<Rank> rank_;
-  std::string call_, message_;
 };
 
 }  // namespace paceline::real

@@ -2,7 +2,11 @@
 
 #include <charconv>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "real/errors.h"
 
 namespace paceline::real {
 namespace {
@@ -13,14 +17,19 @@ std::string joined(const std::vector<std::string>& parts) {
   for (const auto& part : parts) all += std::to_string(part.size()) + ":" + part;
   return all;
 }
-std::vector<std::string> parts_of(const std::string& all) {
+
+std::vector<std::string> parts_of(std::string_view all) {
   std::vector<std::string> parts;
-  for (std::size_t at = 0; at < all.size();) {
+  while (!all.empty()) {
     std::size_t length = 0;
-    const auto end = std::from_chars(all.data() + at, all.data() + all.size(), length).ptr;
-    const auto begin = static_cast<std::size_t>(end - all.data()) + 1;
-    parts.push_back(all.substr(begin, length));
-    at = begin + length;
+    const char* const end = all.data() + all.size();
+    const char* const colon = std::from_chars(all.data(), end, length).ptr;
+    const auto left = static_cast<std::size_t>(end - colon);
+    if (left == 0 || *colon != ':' || length >= left) {
+      throw BackendError("rank 0 passed on something else than texts");
+    }
+    parts.emplace_back(colon + 1, length);
+    all.remove_prefix(all.size() - left + 1 + length);
   }
   return parts;
 }
@@ -28,7 +37,9 @@ std::vector<std::string> parts_of(const std::string& all) {
 }  // namespace
 
 std::vector<std::string> TeamMeeting::all_gather(std::string text) {
-  return parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
+  auto parts = parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
+  if (parts.size() == team_.size().value()) return parts;
+  throw BackendError("rank 0 passed on the texts of other ranks");
 }
 
 }  // namespace paceline::real

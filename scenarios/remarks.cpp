@@ -47,6 +47,8 @@ void Remarks::assume(const std::vector<std::string>& sentences) {
 
 void Remarks::add_detail(std::string text) { details_.push_back(std::move(text)); }
 
+void Remarks::conclude(std::string text) { conclusion_ = std::move(text); }
+
 void Remarks::write(std::ostream& out) const {
   const TextForm form = text_form(out);
   const std::vector<bool> are_chosen = chosen(remarks_);
@@ -59,6 +61,11 @@ void Remarks::write(std::ostream& out) const {
       left.push_back(remarks_[i].text);
     }
   }
+  const bool lists_all = form.is_markdown || form.lists_assumptions;
+  if (lists_all && !conclusion_.empty()) {
+    out << '\n';
+    write_line(out, conclusion_);
+  }
   if (form.is_markdown) {
     left.insert(left.end(), details_.begin(), details_.end());
     left.insert(left.end(), assumptions_.begin(), assumptions_.end());
@@ -67,11 +74,16 @@ void Remarks::write(std::ostream& out) const {
     if (!details_.empty()) out << '\n';
     for (const std::string& one : details_) write_line(out, one);
     write_block(out, "assumed", assumptions_);
-  } else if (const std::string count = counted_all(assumptions_.size(), left.size());
-             !count.empty()) {
+  } else {
+    std::string line = conclusion_;
+    if (const auto count = counted_all(assumptions_.size(), left.size()); !count.empty()) {
+      const bool is_one = assumptions_.size() + left.size() == 1;
+      if (!line.empty()) line += "; ";
+      line += fmt::format("{}: --assumptions lists {}", count, is_one ? "it" : "them");
+    }
+    if (line.empty()) return;
     out << '\n';
-    const bool is_one = assumptions_.size() + left.size() == 1;
-    write_line(out, fmt::format("{}: --assumptions lists {}", count, is_one ? "it" : "them"));
+    write_line(out, line);
   }
 }
 

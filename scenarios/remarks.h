@@ -23,12 +23,14 @@ class Remarks {
   void add(int weight, std::string text);
   void assume(const std::vector<std::string>& sentences);  // each once; empty ones are none
   void add_detail(std::string text);                       // that stands with the assumptions only
+  void conclude(std::string text);                         // always written, last
   // Each part after an empty line.
   void write(std::ostream& out) const;
 
  private:
   std::vector<Remark> remarks_;
   std::vector<std::string> assumptions_, details_;
+  std::string conclusion_;
 };
 
 }  // namespace paceline

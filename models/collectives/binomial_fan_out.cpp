@@ -1,9 +1,9 @@
-#include "models/collectives/binomial_fan_out.h"
-
 #include <algorithm>
 #include <bit>
+#include <utility>
 
-#include "models/collectives/binomial_tree.h"
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -62,12 +62,10 @@ void add_fan_out(FanOut tree, ElementRange whole, std::vector<Round>& rounds) {
 
 Plan broadcast(const PlanRequest& request, Numbers numbers) {
   PACELINE_EXPECTS(index(request.root) < request.ranks.value());
-  Plan plan{Collective::broadcast, request.ranks, request.count, request.root, {}};
-  if (request.ranks <= RankCount(1)) return plan;
-  Channel& channel = plan.channels.emplace_back();
+  std::vector<Round> rounds;
   add_fan_out({request.ranks.value(), index(request.root), numbers},
-              {ElementCount(0), request.count}, channel.rounds);
-  return plan;
+              {ElementCount(0), request.count}, rounds);
+  return plan_of(Collective::broadcast, request, std::move(rounds));
 }
 
 }  // namespace

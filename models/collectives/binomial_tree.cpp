@@ -1,11 +1,10 @@
-#include "models/collectives/binomial_tree.h"
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 #include <utility>
 
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -42,20 +41,10 @@ Round tree_round(Tree tree, std::uint32_t distance, Way way, Arrival arrival, Ra
   const auto end = [=](Rank rank, Way towards) {
     return towards == Way::down ? tree.child(rank, distance) : tree.parent(rank, distance);
   };
-  return {1,
-          [=](Rank rank) {
-            Sends sends;
-            const auto to = end(rank, way);
-            if (!to) return sends;
-            for (const ElementRange range : ranges_of(way == Way::down ? *to : rank)) {
-              sends.push_back({*to, ChunkRule::always(range), arrival});
-            }
-            return sends;
-          },
-          [=](Rank rank) {
-            const auto from = end(rank, way == Way::down ? Way::up : Way::down);
-            return from ? std::vector<Rank>{*from} : std::vector<Rank>{};
-          }};
+  const Way back = way == Way::down ? Way::up : Way::down;
+  return round_of_pairs(
+      [=](Rank rank) { return end(rank, way); }, [=](Rank rank) { return end(rank, back); },
+      arrival, [=](Rank rank) { return ranges_of(way == Way::down ? *end(rank, way) : rank); });
 }
 
 // Calls `add(distance)` for the tree's edges, in the order in which they are used.
@@ -70,7 +59,7 @@ std::vector<Round> whole_rounds(Tree tree, ElementRange whole, Way way) {
   for_each_distance(tree, way, [&](std::uint32_t distance) {
     rounds.push_back(tree_round(tree, distance, way,
                                 way == Way::down ? Arrival::copy : Arrival::reduce,
-                                [whole](Rank) { return std::array{whole}; }));
+                                [whole](Rank) { return std::vector{whole}; }));
   });
   return rounds;
 }
@@ -101,35 +90,35 @@ std::vector<Round> rounds_of(Collective collective, Tree tree, ElementRange whol
   return rounds;
 }
 
-Plan tree_plan(Collective collective, const PlanRequest& request, Rank root) {
+// All-reduces go by way of rank 0.
+Plan tree_plan(Collective collective, const PlanRequest& request) {
+  const Rank root = has_root(collective) ? request.root : Rank(0);
   PACELINE_EXPECTS(index(root) < request.ranks.value());
-  Plan plan{collective, request.ranks, request.count, root, {}};
-  if (request.ranks <= RankCount(1)) return plan;
   const Tree tree{request.ranks.value(), index(root)};
-  plan.channels.push_back({rounds_of(collective, tree, {ElementCount(0), request.count})});
-  return plan;
+  return plan_of(collective, request,
+                 rounds_of(collective, tree, {ElementCount(0), request.count}));
 }
 
 }  // namespace
 
 Plan binomial_tree_broadcast(const PlanRequest& request) {
-  return tree_plan(Collective::broadcast, request, request.root);
+  return tree_plan(Collective::broadcast, request);
 }
 
 Plan binomial_tree_reduce(const PlanRequest& request) {
-  return tree_plan(Collective::reduce, request, request.root);
+  return tree_plan(Collective::reduce, request);
 }
 
 Plan binomial_tree_scatter(const PlanRequest& request) {
-  return tree_plan(Collective::scatter, request, request.root);
+  return tree_plan(Collective::scatter, request);
 }
 
 Plan binomial_tree_gather(const PlanRequest& request) {
-  return tree_plan(Collective::gather, request, request.root);
+  return tree_plan(Collective::gather, request);
 }
 
 Plan binomial_tree_all_reduce(const PlanRequest& request) {
-  return tree_plan(Collective::all_reduce, request, Rank(0));
+  return tree_plan(Collective::all_reduce, request);
 }
 
 }  // namespace paceline::collectives

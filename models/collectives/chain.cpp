@@ -1,7 +1,5 @@
-#include "models/collectives/chain.h"
-
-#include "models/collectives/pipeline.h"
-#include "models/collectives/ring_neighbours.h"
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -1,7 +1,6 @@
-#include "models/collectives/direct.h"
-
 #include <utility>
 
+#include "models/collectives/algorithms.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -1,12 +1,10 @@
-#include "models/collectives/double_binary_tree.h"
-
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "models/collectives/algorithms.h"
 #include "models/collectives/node_tree.h"
-#include "models/collectives/pipeline.h"
-#include "models/collectives/ring_neighbours.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -1,23 +1,18 @@
-#include "models/collectives/halving_doubling.h"
-
 #include <utility>
 
+#include "models/collectives/algorithms.h"
 #include "models/collectives/power_of_two_fold.h"
 
 namespace paceline::collectives {
 
 Plan halving_doubling_all_reduce(const PlanRequest& request) {
-  Plan plan{Collective::all_reduce, request.ranks, request.count, Rank(0), {}};
-  if (request.ranks <= RankCount(1)) return plan;
   const ElementRange whole{ElementCount(0), request.count};
   const PowerOfTwoFold fold = PowerOfTwoFold::of(request.ranks);
-  const auto whole_buffer = [=](std::uint32_t) { return std::vector<ElementRange>{whole}; };
+  const auto whole_buffer = [=](std::uint32_t) { return std::vector{whole}; };
   const Partition chunks = Partition::even(whole, fold.active);
 
   std::vector<Round> rounds;
-  if (fold.pairs > 0) {
-    rounds.push_back(pair_round(fold, true, Arrival::reduce, whole_buffer));
-  }
+  add_pair_round(fold, Towards::active, Arrival::reduce, whole_buffer, rounds);
   // After the exchange at a distance a number keeps the `distance` chunks that hold its own.
   for (std::uint32_t distance = fold.active / 2; distance > 0; distance /= 2) {
     rounds.push_back(exchange_round(fold, distance, Arrival::reduce, [=](std::uint32_t number) {
@@ -30,11 +25,8 @@ Plan halving_doubling_all_reduce(const PlanRequest& request) {
       return chunks.chunks_from(number / distance * distance, distance);
     }));
   }
-  if (fold.pairs > 0) {
-    rounds.push_back(pair_round(fold, false, Arrival::copy, whole_buffer));
-  }
-  plan.channels.push_back({std::move(rounds)});
-  return plan;
+  add_pair_round(fold, Towards::inactive, Arrival::copy, whole_buffer, rounds);
+  return plan_of(Collective::all_reduce, request, std::move(rounds));
 }
 
 }  // namespace paceline::collectives

@@ -1,11 +1,10 @@
-#include "models/collectives/hierarchical.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
-#include "models/collectives/ring_neighbours.h"
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/collectives/two_level.h"
 #include "models/contract.h"
 

@@ -1,12 +1,9 @@
-#include "models/collectives/nvls.h"
-
 #include <functional>
 #include <utility>
 
-#include "models/collectives/double_binary_tree.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/node_tree.h"
-#include "models/collectives/pipeline.h"
-#include "models/collectives/ring.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

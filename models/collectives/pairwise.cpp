@@ -1,6 +1,7 @@
-#include "models/collectives/pairwise.h"
-
 #include <utility>
+
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 
 namespace paceline::collectives {
 namespace {
@@ -27,16 +28,12 @@ Round step(const AllToAllBlocks& blocks, std::uint32_t distance) {
 }  // namespace
 
 Plan pairwise_all_to_all(const PlanRequest& request) {
-  Plan plan{Collective::all_to_all, request.ranks, request.count, Rank(0), {}};
-  const std::uint32_t ranks = request.ranks.value();
-  if (ranks <= 1) return plan;
   const AllToAllBlocks blocks{request.ranks, request.count};
   std::vector<Round> rounds;
-  for (std::uint32_t distance = 1; distance < ranks; ++distance) {
+  for (std::uint32_t distance = 1; distance < request.ranks.value(); ++distance) {
     rounds.push_back(step(blocks, distance));
   }
-  plan.channels.push_back({std::move(rounds)});
-  return plan;
+  return plan_of(Collective::all_to_all, request, std::move(rounds));
 }
 
 }  // namespace paceline::collectives

@@ -1,8 +1,7 @@
-#include "models/collectives/parameter_server.h"
-
 #include <algorithm>
 #include <optional>
 
+#include "models/collectives/algorithms.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -1,18 +1,24 @@
-#include "models/collectives/pat.h"
-
 #include <bit>
 #include <utility>
+
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 
 namespace paceline::collectives {
 namespace {
 
-enum class Towards { ranks, owners };
+// Chunks that go to a rank at a time. NCCL packs in a message what half a step of its buffers has
+// room for, 256 KiB: 32 chunks of 8 KiB. One number for all sizes, as a plan's sends do not depend
+// on them; with more, plans of thousands of ranks would be written out for long.
+constexpr std::uint32_t pat_chunks_max = 32;
+
+enum class Direction { ranks, owners };
 
 // Some chunks over the edges of one length, in all trees at a time.
 struct Edges {
   Partition chunks;
   std::uint32_t length;
-  Towards towards;
+  Direction towards;
 
   [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(chunks.chunks()); }
   [[nodiscard]] Rank child(Rank rank) const {
@@ -29,7 +35,7 @@ struct Edges {
 // `count` of the crossing chunks at each repeat, from the `first` one on.
 Round crossing(const Edges& edges, std::uint32_t first, std::uint32_t count,
                std::uint32_t repeats) {
-  const bool is_down = edges.towards == Towards::ranks;
+  const bool is_down = edges.towards == Direction::ranks;
   return {repeats,
           [=](Rank rank) {
             const Rank parent = is_down ? rank : edges.parent(rank);
@@ -55,28 +61,25 @@ void add_rounds(const Edges& edges, std::vector<Round>& rounds) {
   if (left > 0) rounds.push_back(crossing(edges, repeats * pat_chunks_max, left, 1));
 }
 
-Plan pat(Collective collective, const PlanRequest& request, Towards towards) {
-  Plan plan{collective, request.ranks, request.count, Rank(0), {}};
+Plan pat(Collective collective, const PlanRequest& request, Direction towards) {
   const std::uint32_t ranks = request.ranks.value();
-  if (ranks <= 1) return plan;
   const Partition chunks = Partition::even({ElementCount(0), request.count}, ranks);
   const std::uint32_t longest = std::bit_ceil(ranks) / 2;
   std::vector<Round> rounds;
   for (std::uint32_t up = 1; up <= longest; up *= 2) {
-    add_rounds({chunks, towards == Towards::owners ? up : longest / up, towards}, rounds);
+    add_rounds({chunks, towards == Direction::owners ? up : longest / up, towards}, rounds);
   }
-  plan.channels.push_back({std::move(rounds)});
-  return plan;
+  return plan_of(collective, request, std::move(rounds));
 }
 
 }  // namespace
 
 Plan pat_all_gather(const PlanRequest& request) {
-  return pat(Collective::all_gather, request, Towards::ranks);
+  return pat(Collective::all_gather, request, Direction::ranks);
 }
 
 Plan pat_reduce_scatter(const PlanRequest& request) {
-  return pat(Collective::reduce_scatter, request, Towards::owners);
+  return pat(Collective::reduce_scatter, request, Direction::owners);
 }
 
 }  // namespace paceline::collectives

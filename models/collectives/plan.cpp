@@ -134,45 +134,12 @@ std::uint64_t round_count(const Plan& plan) {
   return most;
 }
 
-namespace {
-
-template <class Visit>
-void for_each_transfer(const Plan& plan, Visit visit) {
-  for (const Channel& channel : plan.channels) {
-    for (const Round& round : channel.rounds) {
-      for (std::uint32_t rank = 0; rank < plan.endpoints().value(); ++rank) {
-        for (const Send& send : round.sends(Rank(rank))) {
-          for (std::uint64_t i = 0; i < round.repeats; ++i) {
-            const ElementRange range = send.chunk.at(i);
-            if (range.count > ElementCount(0)) visit(rank, range);
-          }
-        }
-      }
-    }
-  }
-}
-
-}  // namespace
-
 bool were_peers(const Round* before, Rank one, Rank other) {
   const auto sends = [&](Rank from, Rank to) {
     const Sends all = before->sends(from);
     return std::any_of(all.begin(), all.end(), [&](const Send& send) { return send.to == to; });
   };
   return before != nullptr && (sends(one, other) || sends(other, one));
-}
-
-std::vector<ElementCount> elements_sent(const Plan& plan) {
-  std::vector<ElementCount> sent(plan.endpoints().value());
-  for_each_transfer(plan,
-                    [&](std::uint32_t rank, ElementRange range) { sent[rank] += range.count; });
-  return sent;
-}
-
-std::uint64_t transfer_count(const Plan& plan) {
-  std::uint64_t transfers = 0;
-  for_each_transfer(plan, [&](std::uint32_t, ElementRange) { ++transfers; });
-  return transfers;
 }
 
 }  // namespace paceline::collectives

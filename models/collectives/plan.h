@@ -84,12 +84,11 @@ class Partition {
   std::uint64_t parts_ = 1;
 };
 
-// Which chunk moves at repeat i of a round: number first + i*step, modulo the number of chunks when
-// cyclic. When not cyclic a number out of range is no transfer (ramp-up and drain of pipelines).
+// Says which chunk moves at repeat i of a round: number first + i*step, modulo the number of chunks
+// if cyclic. If not, a number out of range is no transfer (pipelines that fill and drain).
 //
-// A number is a chunk of the partition, or, where there are `owners`, the chunk with the number of
-// that owner's rank: a ring numbers its positions, and each owns the chunk of the rank that stands
-// there. Rules share the list, they do not copy it.
+// A number is a chunk of the partition. With `owners` it is a position, and the chunk is the one
+// with the number of the rank at that position: so a ring numbers its positions.
 struct ChunkRule {
   Partition partition;
   std::int64_t first;
@@ -116,13 +115,13 @@ struct Send {
 
 using Sends = std::vector<Send>;
 
-// Rounds of one shape that follow one another: the same senders, receivers and kind of arrival at
-// each repeat, other chunks. Transfers are generated on demand: a round costs the same memory for
-// 8 and for 16,384 ranks.
+// Consecutive rounds of one shape: the same senders, receivers and kind of arrival at each repeat,
+// with other chunks. Transfers are generated on demand, so a round takes as much memory for 8 ranks
+// as for 16,384.
 //
-// Who sends to whom may depend on the plan's element count through the number of channels, rounds
-// and repeats only: two plans of one algorithm that agree in those move other sizes between the
-// same endpoints.
+// Who sends to whom depends on the element count only through the numbers of channels, rounds and
+// repeats: two plans of one algorithm that agree in those move other sizes between the same
+// endpoints.
 struct Round {
   std::uint64_t repeats;
   // What an endpoint sends, in order.
@@ -131,7 +130,7 @@ struct Round {
   std::function<std::vector<Rank>(Rank)> sources;
 };
 
-// Channels run at the same time, each with a round counter of its own per rank.
+// A sequence of rounds; channels run at the same time, each with its own round counter per rank.
 //
 // A rank may start round i when its own transfers of all rounds up to i - window are done, and the
 // first repeat of a Round when all before are; there is no barrier among ranks. It sends only what
@@ -205,11 +204,5 @@ void for_each_round(const Channel& channel, Visit visit) {
 // Whether two ranks were peers in the round before: one of them sends to the other. False when
 // `before` is null.
 [[nodiscard]] bool were_peers(const Round* before, Rank one, Rank other);
-
-// What each endpoint sends in the whole plan.
-[[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
-
-// Transfers of at least one element in the whole plan.
-[[nodiscard]] std::uint64_t transfer_count(const Plan& plan);
 
 }  // namespace paceline::collectives

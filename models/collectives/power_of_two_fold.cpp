@@ -17,12 +17,12 @@ PowerOfTwoFold PowerOfTwoFold::of(RankCount ranks) {
 std::optional<std::uint32_t> PowerOfTwoFold::number_of(Rank rank) const {
   const std::uint32_t r = index(rank);
   if (r >= 2 * pairs) return r - pairs;
-  if (r % 2 == 1) return r / 2;
+  if (r % 2 == parity) return r / 2;
   return std::nullopt;
 }
 
 Rank PowerOfTwoFold::rank_of(std::uint32_t number) const {
-  return Rank(number < pairs ? 2 * number + 1 : number + pairs);
+  return Rank(number < pairs ? 2 * number + parity : number + pairs);
 }
 
 ElementRange PowerOfTwoFold::chunks_of(const Partition& by_rank, std::uint32_t first,
@@ -32,24 +32,21 @@ ElementRange PowerOfTwoFold::chunks_of(const Partition& by_rank, std::uint32_t f
   return by_rank.chunks_from(begin, first_rank(first + length) - begin);
 }
 
-Round pair_round(PowerOfTwoFold fold, bool to_odd, Arrival arrival,
-                 std::function<std::vector<ElementRange>(std::uint32_t)> ranges) {
-  const auto takes_part = [=](Rank rank, bool as_odd) {
-    return index(rank) < 2 * fold.pairs && (index(rank) % 2 == 1) == as_odd;
+void add_pair_round(PowerOfTwoFold fold, Towards towards, Arrival arrival,
+                    std::function<std::vector<ElementRange>(std::uint32_t)> ranges,
+                    std::vector<Round>& rounds) {
+  if (fold.pairs == 0) return;
+  const auto other_of = [=](bool is_active) {
+    return [=](Rank rank) -> std::optional<Rank> {
+      const bool is_it = (index(rank) % 2 == fold.parity) == is_active;
+      if (index(rank) >= 2 * fold.pairs || !is_it) return std::nullopt;
+      return Rank(index(rank) ^ 1U);
+    };
   };
-  return {1,
-          [=, ranges = std::move(ranges)](Rank rank) {
-            std::vector<Send> sends;
-            if (!takes_part(rank, !to_odd)) return sends;
-            for (const ElementRange range : ranges(index(rank) / 2)) {
-              sends.push_back({Rank(index(rank) ^ 1U), ChunkRule::always(range), arrival});
-            }
-            return sends;
-          },
-          [=](Rank rank) {
-            return takes_part(rank, to_odd) ? std::vector<Rank>{Rank(index(rank) ^ 1U)}
-                                            : std::vector<Rank>{};
-          }};
+  const bool to_active = towards == Towards::active;
+  rounds.push_back(
+      round_of_pairs(other_of(!to_active), other_of(to_active), arrival,
+                     [ranges = std::move(ranges)](Rank rank) { return ranges(index(rank) / 2); }));
 }
 
 Round exchange_round(PowerOfTwoFold fold, std::uint32_t distance, Arrival arrival,
@@ -59,17 +56,9 @@ Round exchange_round(PowerOfTwoFold fold, std::uint32_t distance, Arrival arriva
     if (!number) return std::nullopt;
     return fold.rank_of(*number ^ distance);
   };
-  return {
-      1,
-      [=, range = std::move(range)](Rank rank) {
-        const auto to = partner(rank);
-        if (!to) return std::vector<Send>{};
-        return std::vector<Send>{{*to, ChunkRule::always(range(*fold.number_of(rank))), arrival}};
-      },
-      [=](Rank rank) {
-        const auto from = partner(rank);
-        return from ? std::vector<Rank>{*from} : std::vector<Rank>{};
-      }};
+  return round_of_pairs(partner, partner, arrival, [=, range = std::move(range)](Rank rank) {
+    return std::vector{range(*fold.number_of(rank))};
+  });
 }
 
 }  // namespace paceline::collectives

@@ -4,17 +4,19 @@
 #include <functional>
 #include <optional>
 
-#include "models/collectives/plan.h"
+#include "models/collectives/rounds.h"
 
 namespace paceline::collectives {
 
 // How recursive algorithms make do with any rank count p: when it is no power of two the first
-// 2(p-q) ranks pair up (0-1, 2-3, ...) and only the odd one of a pair is active, q = 2^floor(log2
-// p). The active ranks are numbered 0..q-1 in rank order: first the odd ranks of the pairs, then
-// the ranks after the pairs. Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005.
+// 2(p-q) ranks pair up (0-1, 2-3, ...) and only one rank of a pair is active, the odd one or the
+// even one, q = 2^floor(log2 p). The active ranks are numbered 0..q-1 in rank order: first those of
+// the pairs, then the ranks after the pairs. Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1),
+// 2005.
 struct PowerOfTwoFold {
-  std::uint32_t active;  // q
-  std::uint32_t pairs;   // p - q
+  std::uint32_t active;      // q
+  std::uint32_t pairs;       // p - q
+  std::uint32_t parity = 1;  // of the active rank of a pair
 
   // Precondition: at least one rank.
   [[nodiscard]] static PowerOfTwoFold of(RankCount ranks);
@@ -27,10 +29,12 @@ struct PowerOfTwoFold {
                                        std::uint32_t length) const;
 };
 
-// One range within each pair, from the even rank to the odd one, or back; `ranges(pair)` may be
-// several.
-[[nodiscard]] Round pair_round(PowerOfTwoFold fold, bool to_odd, Arrival arrival,
-                               std::function<std::vector<ElementRange>(std::uint32_t)> ranges);
+// A round in which the active ranks of pairs hear from the others, or these from them;
+// `ranges(pair)` are sent. None where there are no pairs.
+enum class Towards { active, inactive };
+void add_pair_round(PowerOfTwoFold fold, Towards towards, Arrival arrival,
+                    std::function<std::vector<ElementRange>(std::uint32_t)> ranges,
+                    std::vector<Round>& rounds);
 
 // Active ranks exchange with the number at `distance`; `range(number)` is what a number sends.
 [[nodiscard]] Round exchange_round(PowerOfTwoFold fold, std::uint32_t distance, Arrival arrival,

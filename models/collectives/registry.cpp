@@ -3,25 +3,7 @@
 #include <array>
 
 #include "models/collectives/add_algorithm.h"
-#include "models/collectives/binomial_fan_out.h"
-#include "models/collectives/binomial_tree.h"
-#include "models/collectives/bruck.h"
-#include "models/collectives/chain.h"
-#include "models/collectives/collnet.h"
-#include "models/collectives/direct.h"
-#include "models/collectives/double_binary_tree.h"
-#include "models/collectives/halving_doubling.h"
-#include "models/collectives/hierarchical.h"
-#include "models/collectives/near_halving_doubling.h"
-#include "models/collectives/nvls.h"
-#include "models/collectives/pairwise.h"
-#include "models/collectives/parameter_server.h"
-#include "models/collectives/pat.h"
-#include "models/collectives/recursive_doubling.h"
-#include "models/collectives/recursive_halving.h"
-#include "models/collectives/ring.h"
-#include "models/collectives/ring_2d.h"
-#include "models/collectives/segmented_ring.h"
+#include "models/collectives/algorithms.h"
 #include "models/registered_rows.h"
 
 namespace paceline::collectives {

@@ -18,7 +18,7 @@ struct PlanRequest {
   RankCount ranks;           // at least 1
   ElementCount count;        // 0 or more
   ElementSize element_size;  // at least 1; only segmenting algorithms look at it
-  Rank root;                 // 0 where there is none; server k is ranks + k (direct.h only)
+  Rank root;                 // 0 where there is none; server k is ranks + k (direct only)
   std::vector<RingOrder> orders;
   std::uint32_t ranks_per_node = 1;  // divides the ranks; rank r is in node r / ranks_per_node
   AlgorithmOptions options = {};

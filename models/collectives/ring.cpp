@@ -1,17 +1,12 @@
-#include "models/collectives/ring.h"
-
 #include <utility>
 
-#include "models/collectives/ring_neighbours.h"
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 
 namespace paceline::collectives {
 namespace {
 
 using Ring = std::shared_ptr<const RingNeighbours>;
-
-Plan empty_plan(Collective collective, const PlanRequest& request) {
-  return {collective, request.ranks, request.count, Rank(0), {}};
-}
 
 // Sends chunk start(rank), start(rank)-1, ... : p-1 chunks of the partition, with owners or
 // without.
@@ -31,7 +26,7 @@ std::int64_t position_of(const RingNeighbours& ring, Rank rank) {
 }  // namespace
 
 Plan ring_all_reduce(const PlanRequest& request) {
-  Plan plan = empty_plan(Collective::all_reduce, request);
+  Plan plan = plan_of(Collective::all_reduce, request, {});
   if (request.ranks <= RankCount(1)) return plan;
   const auto rings = rings_of(request);
   const Partition parts = Partition::even({ElementCount(0), request.count}, rings.size());
@@ -52,7 +47,7 @@ namespace {
 // that every order may end or start at the same owners.
 Plan half_ring(Collective collective, const PlanRequest& request, Arrival arrival,
                std::int64_t shift) {
-  Plan plan = empty_plan(collective, request);
+  Plan plan = plan_of(collective, request, {});
   if (request.ranks <= RankCount(1)) return plan;
   const auto rings = rings_of(request);
   const Partition chunks = Partition::even({ElementCount(0), request.count}, request.ranks.value());

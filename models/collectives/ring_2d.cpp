@@ -1,6 +1,4 @@
-#include "models/collectives/ring_2d.h"
-
-#include "models/collectives/ring.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/two_level.h"
 #include "models/contract.h"
 

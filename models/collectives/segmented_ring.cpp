@@ -1,8 +1,7 @@
-#include "models/collectives/segmented_ring.h"
-
 #include <algorithm>
 
-#include "models/collectives/ring_neighbours.h"
+#include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -1,6 +1,7 @@
 #include "models/cost/auto_choice.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "models/collectives/registry.h"
@@ -79,12 +80,6 @@ std::string without_algorithm(const CollectiveCall& call, const std::vector<Left
 NoAlgorithm::NoAlgorithm(const CollectiveCall& call, std::vector<LeftOut> all)
     : std::runtime_error(without_algorithm(call, all)), left_out(std::move(all)) {}
 
-void AutomaticChoice::add_to(Result& result) const {
-  const auto sentences = assumptions.sentences();
-  result.notes.insert(result.notes.begin(), sentences.begin(), sentences.end());
-  result.chosen = algorithms;
-}
-
 std::vector<RankedAlgorithm> ranked_algorithms(const ResolvedPoint& point,
                                                const CollectiveCall& call,
                                                const collectives::AlgorithmOptions& options,
@@ -103,11 +98,11 @@ ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
   return one;
 }
 
-AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict) {
+Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predict) {
   std::map<CollectiveCall, std::string> known;
-  AutomaticChoice choice;
-  for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
-    CollectiveCall* call = call_of(point.program.operations[id]);
+  Assumptions choices;
+  for (training::Operation& operation : point.program.operations) {
+    CollectiveCall* call = call_of(operation);
     if (call == nullptr) continue;
     const auto* automatic = std::get_if<training::AutomaticCall>(&call->how);
     if (automatic == nullptr) continue;
@@ -116,12 +111,11 @@ AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& pr
       const Ranking ranking = ranked(point, *call, automatic->options, predict);
       if (ranking.by_time.empty()) throw NoAlgorithm(*call, ranking.left_out);
       entry->second = ranking.by_time.front().algorithm;
-      add_assumptions(*call, job_cluster(point).ranks(), ranking, choice.assumptions);
+      add_assumptions(*call, job_cluster(point).ranks(), ranking, choices);
     }
-    choice.algorithms[id] = entry->second;
     call->how = training::SimulatedCall{entry->second, automatic->options};
   }
-  return choice;
+  return choices;
 }
 
 }  // namespace paceline::cost

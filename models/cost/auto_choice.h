@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -12,30 +11,29 @@
 
 namespace paceline::cost {
 
-// Why a point is not predicted: mostly, that it would take too much effort.
+// Why a point is not predicted, mostly because it would take too long.
 struct NotPredicted {
   std::string reason;
 };
 using PredictedStep = std::variant<Seconds, NotPredicted>;
 using PredictTime = std::function<PredictedStep(const ResolvedPoint&)>;
 
-// A point of one call and nothing else, on the nodes of the point's job, all ranks of one speed:
-// nothing holds it up.
+// A point with this call alone, on the nodes of the point's job, with ranks that are all as fast.
 [[nodiscard]] ResolvedPoint alone(const ResolvedPoint& point, const training::CollectiveCall& call);
 
-// An algorithm that is no candidate for a call, and why.
+// An algorithm that cannot be used for a call, and why.
 struct LeftOut {
   std::string algorithm, reason;
 };
 
-// An algorithm that is a candidate for a call, and what the call takes by it, alone.
+// An algorithm that can be used for a call, and the time of that call alone.
 struct RankedAlgorithm {
   std::string algorithm;
   Seconds time;
 };
 
-// The candidates for a call of the point, the fastest first; of equals the first of the registry.
-// Those that are not predicted are left out. What `predict` throws passes through.
+// The algorithms for a call of the point, the fastest first; equally fast ones in the registry's
+// order. Leaves out those that are not predicted. Passes on what `predict` throws.
 [[nodiscard]] std::vector<RankedAlgorithm> ranked_algorithms(
     const ResolvedPoint& point, const training::CollectiveCall& call,
     const collectives::AlgorithmOptions& options, const PredictTime& predict);
@@ -46,20 +44,8 @@ struct NoAlgorithm : std::runtime_error {
   std::vector<LeftOut> left_out;
 };
 
-struct AutomaticChoice {
-  std::map<training::OperationId, std::string> algorithms;  // of the calls that were automatic
-  Assumptions assumptions;  // for each different call what was chosen, and what was left out
-
-  // To what the point with these algorithms was predicted to take.
-  void add_to(Result& result) const;
-};
-
-// Gives every automatic call of the point's program an algorithm: the registered one that is
-// predicted to be the fastest for that call, alone on the job's nodes, all ranks starting together;
-// of equals the first. Those that are not predicted are left out. What `predict` throws passes
-// through.
-//
-// Throws NoAlgorithm when none can be predicted for a call.
-AutomaticChoice choose_automatically(ResolvedPoint& point, const PredictTime& predict);
+// Gives every automatic call of the point's program the first of its ranked_algorithms. Returns what
+// was chosen and left out. Throws NoAlgorithm where a call has none.
+Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predict);
 
 }  // namespace paceline::cost

@@ -14,7 +14,7 @@ ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predic
   PACELINE_EXPECTS(predicted.trace.program.operations.size() ==
                    simulated.program.operations.size());
   ResolvedPoint point;
-  point.fidelity = Fidelity::closed;
+  point.fidelity = Fidelity::folded;
   point.program = simulated.program;
   point.cluster.gpus_per_node = static_cast<std::uint32_t>(predicted.trace.classes.size());
   point.cluster.intra_node.bandwidth = BytesPerSecond(1e9);  // of links that nothing crosses

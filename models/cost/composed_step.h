@@ -4,12 +4,12 @@
 
 namespace paceline::cost {
 
-// The point as its prediction says that it goes, to be composed again without a network: one rank
-// of each class that the prediction found, with that class's slowdown, and calls that take what
-// they took in it. Precondition: it is the prediction of this point.
+// A point to be composed again without a network: one rank of each class that its prediction found,
+// with that class's slowdown, and calls that take what they took in the prediction. Precondition:
+// it is the prediction of this point.
 [[nodiscard]] ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predicted);
 
-// The step of a point whose calls all take known times, from when all ranks have joined them.
+// The step of a point whose calls all take known times, counted from when all ranks have joined.
 [[nodiscard]] StepTrace trace_of(const ResolvedPoint& composed);
 
 // Gives the classes of a composed step's trace all the ranks that they stand for.

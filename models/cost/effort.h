@@ -4,28 +4,26 @@
 
 namespace paceline::cost {
 
-// What following every rank of a point is.
+// The work of following every rank of a point.
 struct Work {
   double transfers = 0;
-  // Of rounds in which ranks have several transfers at a time, which share links: the square of how
-  // many there are, added up.
+  // Over rounds in which a rank has several transfers at once, which share links: the sum of the
+  // squares of their numbers.
   double at_once_squared = 0;
 };
 
-// About: exact up to some hundred ranks, else counted from some of them. Infinite when a plan
-// written out is more than fits in memory. Calls whose algorithm is still to be chosen count
-// nothing.
+// Exact up to some hundred ranks, and else estimated from some of them. Infinite where a plan does
+// not fit in memory. Calls without an algorithm yet count nothing.
 [[nodiscard]] Work work_about(const ResolvedPoint& point);
 [[nodiscard]] double transfers_about(const ResolvedPoint& point);
 
-// More simulated transfers than this are not begun unless forced.
+// flow refuses more transfers than this unless forced.
 inline constexpr double flow_transfers_max = 1e7;
 
-// What simulating them takes on a core, for messages and limits: it may be off by a factor of
-// three.
+// Estimates the time of a simulation on one core; it may be off by a factor of three.
 [[nodiscard]] Seconds flow_time(const ResolvedPoint& point, const Work& work);
 
-// Whether that is not begun unless forced: too many transfers, or more than half an hour.
+// Whether flow refuses the point unless forced: too many transfers, or more than half an hour.
 [[nodiscard]] bool is_too_much_for_flow(const ResolvedPoint& point, const Work& work);
 
 }  // namespace paceline::cost

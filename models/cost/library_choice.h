@@ -19,22 +19,22 @@ struct AlgorithmChoice {
   std::optional<Assumption> assumption = std::nullopt;  // of what is simulated in its place
 };
 
-// What a library runs for a collective of `size` bytes a rank, as the nearest algorithm of the
-// registry.
+// The registered algorithm that is nearest to what a library runs for a collective of `size` bytes
+// per rank.
 //   nccl: rings and chains; a scatter or gather is a group of ncclSend and ncclRecv. nccl_call.h
-//         has what it chooses by size and version on a cluster.
+//         models its choice by size, version and cluster.
 //   gloo: gloo/allreduce.cc's ring in segments, gloo/broadcast.cc's binomial tree; it and
 //         gloo/scatter.cc and gather.cc have all messages in flight at once.
-//   mpi:  what Open MPI 4.1 runs for calls that a step overlaps with: non-blocking ones, into
-//         another buffer than they send (in place it would reduce along a tree at any size), of
-//         sums. From ompi/mca/coll/libnbc; 4.1.4's messages were counted for 2 to 8 ranks.
+//   mpi:  Open MPI 4.1 for non-blocking sums into another buffer than they send, as overlapped
+//         steps make them (in place it would reduce along a tree at any size):
+//         ompi/mca/coll/libnbc; messages of 4.1.4 were counted for 2 to 8 ranks.
 //   plan: for all-reduce collectives::automatic, ring and binomial tree for the others, in calls
 //         of a step that name no algorithm.
 [[nodiscard]] AlgorithmChoice choose_algorithm(Library library, collectives::Collective collective,
                                                Bytes size, RankCount ranks);
 
-// How many collectives of one group the library keeps in flight: PyTorch's Gloo group works with
-// two threads, an NCCL group has one stream, and MPI calls are taken as one after the other.
+// How many collectives of one group are in flight: PyTorch's Gloo group has two threads, an NCCL
+// group one stream; MPI calls are assumed to run one after the other.
 [[nodiscard]] std::uint32_t default_in_flight(Library library);
 
 }  // namespace paceline::cost

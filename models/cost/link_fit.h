@@ -15,20 +15,20 @@ namespace paceline::cost {
 
 using paceline::to_text;
 
-// What lies between the two ends of a ping-pong: a node's own links, or the network.
+// Where a ping-pong was measured: inside a node, or over the network.
 enum class LinkPlace : std::uint8_t { intra_node, network };
 
 constexpr auto words_of(LinkPlace) {
   return words_up_to<LinkPlace::network>("intra_node", "network");
 }
 
-// A message's time one way: half a round trip. The size may be 0.
+// The time of a message one way, half a round trip. The size may be 0.
 struct LinkSample {
   Bytes size;
   Seconds time;
 };
 
-// What a simulated link has: a message takes latency + bytes / bandwidth.
+// A simulated link, on which a message takes latency + bytes / bandwidth.
 struct LinkEstimate {
   Seconds latency;
   BytesPerSecond bandwidth;
@@ -41,8 +41,8 @@ struct LinkEstimate {
   [[nodiscard]] std::pair<BytesPerSecond, BytesPerSecond> bandwidth_range() const;
 };
 
-// Sizes that one protocol carries: startup + bytes x seconds_per_byte, which may be below 0 where
-// the other is not.
+// The sizes that one protocol carries in startup + bytes x seconds_per_byte; one of the two may be
+// below 0.
 struct LinkPiece {
   Bytes up_to;  // the largest of its sizes
   Seconds startup;
@@ -60,21 +60,21 @@ struct LinkFit {
   [[nodiscard]] std::vector<double> residuals() const;
 };
 
-// Why samples give no latency and bandwidth, and what to do.
+// Why no latency and bandwidth can be fitted, and what to do.
 struct LinkFault {
   std::string what, hint;
 };
 
 inline constexpr std::size_t link_sizes_least = 6, link_sizes_most = 2000;
 
-// Fits one to three straight pieces, so that a switch of protocols (eager to rendezvous: times jump
-// and grow at another rate) spoils neither end: the latency is the startup of the piece of the
-// smallest sizes, the bandwidth the inverse rate of the piece of the largest.
+// Fits one to three straight pieces, so that a switch of protocols (from eager to rendezvous times
+// jump and grow at another rate) spoils neither end: the latency is the startup of the piece with
+// the smallest sizes, the bandwidth the inverse rate of that with the largest.
 //
-// Deviations are relative, with the long tails of Student's t with three degrees of freedom, which
-// lets outliers go (Lange, Little and Taylor, JASA 84, 1989). Assumed: protocols switch at powers
-// of two, and a piece has three sizes or more. How many pieces there are is decided by Schwarz's
-// criterion (BIC). The covariance is robust too, and takes the switches as known.
+// Deviations are relative, with the long tails of Student's t with three degrees of freedom, so
+// outliers count little (Lange, Little and Taylor, JASA 84, 1989). Protocols are assumed to switch
+// at powers of two, and a piece to have three sizes or more; Schwarz's criterion (BIC) decides how
+// many pieces there are. The covariance is robust too, and takes the switches as known.
 //
 // Faults: fewer than link_sizes_least or more than link_sizes_most sizes; smallest sizes that are
 // mostly transfer, or largest that are mostly latency. Precondition: times above 0.

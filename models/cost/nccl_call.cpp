@@ -268,24 +268,10 @@ std::vector<Choice> Chooser::choices(Collective collective, Bytes size) const {
       can_be_fixed ? std::span<const Algorithm>(one_algorithm) : std::span(built);
   const auto protocols =
       fixed_.protocol ? std::span<const Protocol>(one_protocol) : std::span(protocols_all);
-  std::vector<Choice> all = available(collective, size, algorithms, protocols);
-  if (all.empty()) all = available(collective, size, built, protocols);
+  std::vector<Choice> all = tuning_.choices_of(collective, size, algorithms, protocols);
+  if (all.empty()) all = tuning_.choices_of(collective, size, built, protocols);
   PACELINE_EXPECTS(!all.empty());  // a ring has every protocol
   std::ranges::stable_sort(all, {}, &Choice::time);
-  return all;
-}
-
-std::vector<Choice> Chooser::available(Collective collective, Bytes size,
-                                       std::span<const Algorithm> algorithms,
-                                       std::span<const Protocol> protocols) const {
-  std::vector<Choice> all;
-  for (const Algorithm algorithm : algorithms) {
-    for (const Protocol protocol : protocols) {
-      const auto one =
-          tuning_.choose_of(collective, size, std::array{algorithm}, std::array{protocol});
-      if (one) all.push_back(*one);
-    }
-  }
   return all;
 }
 

@@ -266,24 +266,24 @@ std::optional<Seconds> Tuning::time(Collective collective, Algorithm algorithm, 
   return latency + size / bandwidth;
 }
 
-std::optional<Choice> Tuning::choose_of(Collective collective, Bytes size,
-                                        std::span<const Algorithm> algorithms,
-                                        std::span<const Protocol> protocols) const {
-  std::optional<Choice> best;
+std::vector<Choice> Tuning::choices_of(Collective collective, Bytes size,
+                                       std::span<const Algorithm> algorithms,
+                                       std::span<const Protocol> protocols) const {
+  std::vector<Choice> all;
   for (const Algorithm algorithm : algorithms) {
     for (const Protocol protocol : protocols) {
       const auto taken = time(collective, algorithm, protocol, size);
-      if (taken && (!best || *taken < best->time)) best = {algorithm, protocol, *taken, 0, 0};
+      if (!taken) continue;
+      set_channels(all.emplace_back(Choice{algorithm, protocol, *taken, 0, 0}), size);
     }
   }
-  if (best) set_channels(*best, size);
-  return best;
+  return all;
 }
 
 Choice Tuning::choose(Collective collective, Bytes size) const {
-  const auto best = choose_of(collective, size, algorithms_all, protocols_all);
-  if (!best) PACELINE_UNREACHABLE("a ring does everything");
-  return *best;
+  const auto all = choices_of(collective, size, algorithms_all, protocols_all);
+  PACELINE_EXPECTS(!all.empty());  // a ring does everything
+  return *std::ranges::min_element(all, {}, &Choice::time);
 }
 
 // Fewer channels, then fewer threads, for small buffers: each thread is to have some bytes.

@@ -5,14 +5,15 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/assumption.h"
 #include "models/collectives/plan.h"
 #include "models/units/units.h"
 #include "models/words.h"
 
-// How NCCL chooses: its own model of how long each algorithm and protocol takes, by release. It
-// selects; it is no clock (measured all-reduces of a few KiB take three times as long).
+// How NCCL chooses: its own model of the time of each algorithm and protocol, by release. It is
+// good for choosing only; measured all-reduces of a few KiB take three times as long.
 //
 // Source: NCCL, src/graph/tuning.cc of 2.18 to 2.30; reference facts B1 to B9.
 namespace paceline::cost::nccl {
@@ -41,9 +42,8 @@ inline constexpr auto algorithms_all = values_of<Algorithm>;
 inline constexpr auto protocols_all = values_of<Protocol>;
 inline constexpr std::size_t protocol_count = protocols_all.size();
 
-// Whether it is a collective of NCCL's own. All-to-alls, scatters and gathers are not: they are
-// groups of sends and receives (since 2.28 with functions of their own), between which there is no
-// choice.
+// Whether NCCL chooses an algorithm for it. All-to-alls, scatters and gathers are groups of sends
+// and receives (since 2.28 with functions of their own), without a choice.
 [[nodiscard]] bool has_algorithms(collectives::Collective collective);
 
 // A release 2.minor that is modelled: 2.18 to 2.30.
@@ -52,9 +52,9 @@ struct Release {
 
   static constexpr std::uint32_t oldest = 18, newest = 30;
   static constexpr std::uint32_t unless_said = 28;
-  // The nearest that is modelled.
+  // The modelled release nearest to 2.minor.
   [[nodiscard]] static Release nearest(std::uint32_t minor);
-  // Of "2.21" and of "2.21.5" 21, modelled or not; nullopt of what is no version of NCCL 2.
+  // 21 for "2.21" and "2.21.5", modelled or not; nullopt for what is no version of NCCL 2.
   [[nodiscard]] static std::optional<std::uint32_t> minor_of(std::string_view version);
 
   // MAXCHANNELS (facts B9).
@@ -69,13 +69,13 @@ enum class Architecture : std::uint8_t { volta, ampere, hopper, blackwell };
 enum class Processor : std::uint8_t { intel_or_other, amd };
 enum class LocalLink : std::uint8_t { nvlink, pci };
 
-// What NCCL's search of the topology found for one kind of graph. Bandwidths are a channel's, one
-// way, as NCCL counts them (powers of ten).
+// What NCCL's search of the topology found for one kind of graph. Bandwidths are per channel, one
+// way, in powers of ten as NCCL counts.
 struct Graph {
   std::uint32_t channels = 0;  // none: no such graph
   BytesPerSecond local;        // inside a node
   BytesPerSecond remote;       // between nodes
-  // Of a tree: one rank of a node talks to other nodes (NCCL_TOPO_PATTERN_TREE) and not two.
+  // Of a tree: one rank per node talks to other nodes (NCCL_TOPO_PATTERN_TREE), not two.
   bool is_plain_tree = false;
   bool has_same_channels = true;  // all of them alike, as on most machines
 };
@@ -98,7 +98,7 @@ struct Group {
 };
 
 // Latency and bandwidth of a collective by one algorithm and protocol: t = latency + bytes /
-// bandwidth, before what depends on the size.
+// bandwidth, before corrections that depend on the size.
 struct Cost {
   Seconds latency;
   BytesPerSecond bandwidth;  // of the buffer, not of a wire; 0: not available
@@ -123,12 +123,12 @@ class Tuning {
   // nullopt where it is not available.
   [[nodiscard]] std::optional<Seconds> time(collectives::Collective collective, Algorithm algorithm,
                                             Protocol protocol, Bytes size) const;
-  // The quickest; the first of equals.
+  // The fastest; among equals the first in NCCL's order.
   [[nodiscard]] Choice choose(collectives::Collective collective, Bytes size) const;
-  // The quickest of those that are allowed; nullopt where none is available.
-  [[nodiscard]] std::optional<Choice> choose_of(collectives::Collective collective, Bytes size,
-                                                std::span<const Algorithm> algorithms,
-                                                std::span<const Protocol> protocols) const;
+  // Those of these that are available, in NCCL's order.
+  [[nodiscard]] std::vector<Choice> choices_of(collectives::Collective collective, Bytes size,
+                                               std::span<const Algorithm> algorithms,
+                                               std::span<const Protocol> protocols) const;
 
  private:
   [[nodiscard]] const Graph& graph(Algorithm algorithm) const;

@@ -8,23 +8,23 @@
 
 namespace paceline::cost {
 
-// How long the rounds of a plan through switches last on links that nothing else uses, without
-// latency, when all channels are in step: each as long as the link does that has the most to carry
-// in it. In the first and the last rounds some have less or nothing.
+// The times of the rounds of a plan through switches, without latency, on links that nothing else
+// uses and with all channels in step: a round lasts as long as its busiest link. In the first and
+// last rounds some links carry less or nothing.
 class SwitchRounds {
  public:
-  // Of collectives/nvls.h: an all-reduce, or in one node a reduce-scatter or an all-gather.
+  // Of nvls: an all-reduce, or in one node a reduce-scatter or an all-gather.
   // Precondition: nodes of several GPUs on NVSwitch.
   [[nodiscard]] static SwitchRounds of_nvls(collectives::Collective collective,
                                             const topology::Cluster& cluster);
-  // Of collectives/collnet.h, with heads that send directly or along chains. Precondition: several
-  // nodes, of one GPU or on NVSwitch.
+  // Of CollNet, with heads that send directly or along chains. Precondition: several nodes, of one
+  // GPU or on NVSwitch.
   [[nodiscard]] static SwitchRounds of_collnet_direct(const topology::Cluster& cluster);
   [[nodiscard]] static SwitchRounds of_collnet_chain(const topology::Cluster& cluster);
 
-  // What passes the links when all rounds are like those of a long call.
+  // The bandwidth of a long call, all of whose rounds are full.
   [[nodiscard]] BytesPerSecond bandwidth() const;
-  // Of a buffer of that size whose parts are cut in chunks of at most `chunk`.
+  // For a buffer of `size` bytes in chunks of at most `chunk`.
   [[nodiscard]] Seconds time_of(double size, double chunk) const;
 
  private:

@@ -8,44 +8,43 @@
 
 namespace paceline::cost {
 
-// A step of ranks that are all alike and make every call all together, one at a time: its program
-// as numbers, which is evaluated for many times of its parts. What it has is what a composed step
-// (composed_step.h) of one class of ranks has.
+// The step of ranks that are all alike and make every call together, one at a time, as numbers that
+// are evaluated for many times of its parts. It equals a composed step (composed_step.h) with one
+// class of ranks.
 class UniformStep {
  public:
-  // `length`: how many times as long as the program says all compute takes. Precondition:
-  // fits(program).
+  // `length` multiplies the times of all compute. Precondition: fits(program).
   UniformStep(const training::StepProgram& program, double length);
 
-  // Whether ranks are alike in it, and no lane has two calls in flight at a time.
+  // Whether all ranks do the same in it, and no lane has two calls in flight.
   [[nodiscard]] static bool fits(const training::StepProgram& program);
 
-  // By operation: what compute takes, and a call from when all have joined it.
+  // By operation: the time of compute, or of a call from when all ranks have joined it.
   struct Times {
     std::vector<Seconds> work;
     std::vector<Seconds> held;  // before a call (CollectiveCall::held); 0 of compute
-    // By how much its lane is free before a call ends; 0 of compute.
+    // How long before a call's end its lane is free; 0 for compute.
     std::vector<Seconds> lead;
   };
-  // Of compute alone, with calls of no time.
+  // With calls that take no time.
   [[nodiscard]] const Times& alone() const { return alone_; }
   [[nodiscard]] const std::vector<training::OperationId>& calls() const { return calls_; }
 
   // When operations run; `ran` is made as large as the program.
   void run(const Times& times, std::vector<training::Interval>& ran) const;
 
-  // Several variants of a step side by side: what operations take in each, calls with what holds
-  // them, and how long before their end calls leave their lane.
+  // Several variants of a step at once: the times of operations, calls with their delays, and how
+  // long before their end calls free their lane.
   static constexpr std::size_t width = 8;
   template <class Value>
   using Lanes = std::array<Value, width>;
   struct Variants {
     std::vector<Lanes<Seconds>> work, lead;
   };
-  // When the last operation has ended in each: as of run().
+  // The end of the last operation in each, as run() finds it.
   [[nodiscard]] Lanes<Seconds> steps(const Variants& variants) const;
 
-  // What contention makes of `alone`, times without it: as cost::settled_step.
+  // The times under contention, given those without it: as cost::settled_step.
   [[nodiscard]] Times contended(const Times& alone, SideBySide slowdown) const;
 
  private:

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,14 +14,13 @@
 namespace paceline {
 
 enum class Fidelity {
-  flow,      // every transfer a simulated flow
-  folded,    // what is alike simulated once
-  closed,    // formulas and recurrences
+  flow,      // every transfer a flow in SimGrid
+  folded,    // one rank of each symmetry class, in this process
   measured,  // run on hardware
 };
 
 constexpr auto words_of(Fidelity) {
-  return words_up_to<Fidelity::measured>("flow", "folded", "closed", "measured");
+  return words_up_to<Fidelity::measured>("flow", "folded", "measured");
 }
 
 // A job's place on the cluster: its nodes in the order of its ranks, and when it starts.
@@ -48,14 +46,11 @@ struct ResolvedPoint {
 // An executor's answer to a point.
 struct Result {
   std::uint64_t id = 0;
-  Fidelity fidelity = Fidelity::flow;  // that it has: folding may have fallen back to flow
+  Fidelity fidelity = Fidelity::folded;
   StepTotals totals;
   StepTrace trace;  // on its way between processes without the program: that is the point's
-  // By operation, the algorithm of each call that was automatic.
-  std::map<training::OperationId, std::string> chosen;
-  std::uint64_t transfers = 0;       // that the prediction stands for
-  std::uint64_t simgrid_solves = 0;  // flow: times it shared out bandwidth; folded: sets checked
-  std::vector<std::string> notes;    // what was taken for granted on the way
+  std::uint64_t transfers = 0;                            // that the prediction stands for
+  std::vector<std::string> notes;                         // what was assumed on the way
   std::optional<Measurement> measurement = std::nullopt;  // of one that was run on hardware
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 #include "models/units/units.h"
@@ -73,6 +74,12 @@ struct Structure {
 struct Map {
   std::span<const Key> (*keys)();
 };
+
+// The rows of a table that stands in a source, as Map and Structure take them: `Map{rows<table>}`.
+template <const auto& table>
+[[nodiscard]] constexpr auto rows() {
+  return std::span<const typename std::remove_cvref_t<decltype(table)>::value_type>(table);
+}
 
 using Type = std::variant<Flag, Count, Number, Fraction, Time, Bandwidth, Size, ComputeSpeed,
                           Throughput, OneOf, VersionNumber, Text, Structure, Map>;

@@ -120,7 +120,7 @@ enum class Receives {
 
 constexpr auto words_of(Receives) {
   return words_up_to<Receives::announced_to_new_peers>("ready", "announced", "announced-ahead",
-                                                       "announced-to-strangers");
+                                                       "announced-to-new-peers");
 }
 
 // How many rounds ahead a receive is posted and its sender notified.

@@ -1,6 +1,8 @@
 #include "models/topology/ring_orders.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -50,76 +52,100 @@ class CycleList {
   std::vector<Cycle> cycles_;
 };
 
-// Packs cycles into lanes, as many as fit.
-class CyclePacking {
- public:
-  CyclePacking(const Lanes& lanes, std::uint32_t gpus)
-      : gpus_(gpus), free_(lanes), cycles_(CycleList(lanes, gpus).take()) {
-    // A cycle takes two lanes of every GPU.
-    bound_ = std::numeric_limits<std::size_t>::max();
-    for (std::uint32_t i = 0; i < gpus; ++i) {
-      const auto row = lanes[i].begin();
-      bound_ = std::min<std::size_t>(bound_, std::accumulate(row, row + gpus, 0U) / 2);
-    }
-    pack(0);
-    const Lanes left = lanes_by(lanes, [](std::uint32_t n) { return n % 2; });
-    if (best_.size() < bound_ && left != lanes) pack_in_halves(lanes, left);
-  }
+// A lane, one way.
+using Leg = std::pair<std::uint32_t, std::uint32_t>;
 
-  [[nodiscard]] const std::vector<Cycle>& best() const { return best_; }
+// Packs cycles into lanes, as many as fit: each takes its legs, and may come again.
+class Packing {
+ public:
+  // `bound`: no more fit. `tries_max` keeps an unusual node from taking long, at the price of fewer
+  // rings than possible.
+  Packing(std::vector<Cycle> cycles, const std::function<std::vector<Leg>(const Cycle&)>& legs_of,
+          Lanes lanes, std::size_t bound, std::uint64_t tries_max)
+      : cycles_(std::move(cycles)), free_(std::move(lanes)), bound_(bound), tries_left_(tries_max) {
+    for (const Cycle& cycle : cycles_) legs_.push_back(legs_of(cycle));
+    pack(0);
+  }
+  [[nodiscard]] std::vector<Cycle> best() const {
+    std::vector<Cycle> cycles;
+    for (const std::size_t i : best_) cycles.push_back(cycles_[i]);
+    return cycles;
+  }
 
  private:
-  template <class Count>
-  static Lanes lanes_by(Lanes lanes, Count count) {
-    for (auto& row : lanes) std::ranges::transform(row, row.begin(), count);
-    return lanes;
-  }
-
-  // The cycles of half the lanes twice, and those of what is `left` where a pair's are odd in
-  // number: where the search ends at its limit twice the lanes have twice the rings all the same.
-  void pack_in_halves(const Lanes& lanes, const Lanes& left) {
-    const Lanes half = lanes_by(lanes, [](std::uint32_t n) { return n / 2; });
-    const std::vector<Cycle> twice = CyclePacking(half, gpus_).best();
-    std::vector<Cycle> all = CyclePacking(left, gpus_).best();
-    for (int i = 0; i < 2; ++i) all.insert(all.end(), twice.begin(), twice.end());
-    if (all.size() > best_.size()) best_ = std::move(all);
-  }
-
   void pack(std::size_t from) {
     if (chosen_.size() > best_.size()) best_ = chosen_;
     for (std::size_t i = from; i < cycles_.size() && best_.size() < bound_; ++i) {
-      if (++tries_ > tries_max) return;
-      if (!take(cycles_[i], true)) continue;
-      chosen_.push_back(cycles_[i]);
-      pack(i);  // the same cycle may fit again where pairs have several lanes
-      chosen_.pop_back();
-      take(cycles_[i], false);
+      if (tries_left_ == 0) return;
+      --tries_left_;
+      const std::size_t taken = take(legs_[i]);
+      if (taken == legs_[i].size()) {
+        chosen_.push_back(i);
+        pack(i);
+        chosen_.pop_back();
+      }
+      for (std::size_t l = 0; l < taken; ++l) ++free_[legs_[i][l].first][legs_[i][l].second];
     }
   }
 
-  // Takes the lanes of a cycle, or gives them back. False, and nothing taken, when one is missing.
-  bool take(const Cycle& cycle, bool taking) {
-    const auto pair = [&](std::size_t i) { return std::pair{cycle[i], cycle[(i + 1) % gpus_]}; };
-    for (std::size_t i = 0; taking && i < gpus_; ++i) {
-      if (free_[pair(i).first][pair(i).second] == 0) return false;
+  // As far as lanes are free; returns how many legs have one.
+  std::size_t take(const std::vector<Leg>& legs) {
+    std::size_t taken = 0;
+    for (; taken < legs.size(); ++taken) {
+      std::uint32_t& lanes = free_[legs[taken].first][legs[taken].second];
+      if (lanes == 0) break;
+      --lanes;
     }
-    for (std::size_t i = 0; i < gpus_; ++i) {
-      const auto [a, b] = pair(i);
-      free_[a][b] = free_[b][a] = taking ? free_[a][b] - 1 : free_[a][b] + 1;
-    }
-    return true;
+    return taken;
   }
 
-  // A DGX-1 is searched whole in well under this; the limit keeps an unusual node from taking long,
-  // at the price of fewer rings than possible.
-  static constexpr std::uint64_t tries_max = 1'000'000;
-
-  std::uint32_t gpus_;
+  std::vector<Cycle> cycles_;
+  std::vector<std::vector<Leg>> legs_;  // by cycle
   Lanes free_;
   std::size_t bound_;
-  std::uint64_t tries_ = 0;
-  std::vector<Cycle> cycles_, chosen_, best_;
+  std::uint64_t tries_left_;
+  std::vector<std::size_t> chosen_, best_;  // cycles
 };
+
+// The fewest lanes that one of a node's GPUs has.
+std::size_t fewest_lanes(const Lanes& lanes, std::uint32_t gpus) {
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    const auto row = lanes[i].begin();
+    fewest = std::min<std::size_t>(fewest, std::accumulate(row, row + gpus, 0U));
+  }
+  return fewest;
+}
+
+template <class Count>
+Lanes lanes_by(Lanes lanes, Count count) {
+  for (auto& row : lanes) std::ranges::transform(row, row.begin(), count);
+  return lanes;
+}
+
+// Undirected cycles that share no lane, as many as fit; each takes two lanes of every GPU. Where
+// the search ends at its limit, which a DGX-1 stays well below, twice the lanes have twice the
+// rings all the same: the cycles of half the lanes twice, and those of what is left where a pair
+// has an odd number.
+std::vector<Cycle> cycles_apart(const Lanes& lanes, std::uint32_t gpus) {
+  const std::size_t bound = fewest_lanes(lanes, gpus) / 2;
+  const auto both_ways = [](const Cycle& cycle) {
+    std::vector<Leg> legs;
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const std::uint32_t one = cycle[i], other = cycle[(i + 1) % cycle.size()];
+      legs.insert(legs.end(), {{one, other}, {other, one}});
+    }
+    return legs;
+  };
+  std::vector<Cycle> best =
+      Packing(CycleList(lanes, gpus).take(), both_ways, lanes, bound, 1'000'000).best();
+  const Lanes left = lanes_by(lanes, [](std::uint32_t n) { return n % 2; });
+  if (best.size() >= bound || left == lanes) return best;
+  const auto twice = cycles_apart(lanes_by(lanes, [](std::uint32_t n) { return n / 2; }), gpus);
+  std::vector<Cycle> halves = cycles_apart(left, gpus);
+  for (int i = 0; i < 2; ++i) halves.insert(halves.end(), twice.begin(), twice.end());
+  return halves.size() > best.size() ? halves : best;
+}
 
 // For each NIC that GPUs use a cycle through the node that starts at the NIC's first GPU, so chosen
 // that no two end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the
@@ -252,72 +278,27 @@ std::vector<Cycle> cycles_over_neighbours(const Cluster& cluster) {
   return both_directions(CycleList(hops, cluster.gpus_per_node).take());
 }
 
-// Packs such cycles, each a ring of one direction, into lanes. A GPU at the end of a single lane is
-// reached over it and left over its other direction, so that directions do not come in pairs here.
-class RingsOverNeighbours {
- public:
-  explicit RingsOverNeighbours(const Cluster& cluster)
-      : between_(neighbours_between(cluster)),
-        free_(cluster.intra_node.lanes),
-        cycles_(cycles_over_neighbours(cluster)) {
-    const std::uint32_t gpus = cluster.gpus_per_node;
-    bound_ = std::numeric_limits<std::size_t>::max();
-    for (std::uint32_t i = 0; i < gpus; ++i) {
-      const auto row = free_[i].begin();
-      bound_ = std::min<std::size_t>(bound_, std::accumulate(row, row + gpus, 0U));
-    }
-    pack(0);
-  }
-  [[nodiscard]] const std::vector<Cycle>& best() const { return best_; }
-
- private:
-  void pack(std::size_t from) {
-    if (chosen_.size() > best_.size()) best_ = chosen_;
-    for (std::size_t i = from; i < cycles_.size() && best_.size() < bound_; ++i) {
-      if (++tries_ > tries_max) return;
-      if (use(cycles_[i])) {
-        chosen_.push_back(cycles_[i]);
-        pack(i);
-        chosen_.pop_back();
-      }
-      while (!used_.empty() && used_.size() > kept_.back()) give_back();
-      kept_.pop_back();
-    }
-  }
-
-  // Takes a lane for every leg of a cycle, as far as there are some.
-  bool use(const Cycle& cycle) {
-    kept_.push_back(used_.size());
+// Such cycles that share no lane, as many as fit, each a ring of one direction. A GPU at the end of
+// a single lane is reached over it and left over its other direction, so that directions do not
+// come in pairs here.
+std::vector<Cycle> rings_over_neighbours(const Cluster& cluster) {
+  const auto between = neighbours_between(cluster);
+  const auto legs_of = [&](const Cycle& cycle) {
+    std::vector<Leg> legs;
     for (std::size_t i = 0; i < cycle.size(); ++i) {
       const std::uint32_t from = cycle[i], to = cycle[(i + 1) % cycle.size()];
-      const auto gpu = between_[from][to];
-      if (gpu ? !take(from, *gpu) || !take(*gpu, to) : !take(from, to)) return false;
+      const auto gpu = between[from][to];
+      if (gpu) legs.emplace_back(from, *gpu);
+      legs.emplace_back(gpu.value_or(from), to);
     }
-    return true;
-  }
-
-  bool take(std::uint32_t from, std::uint32_t to) {
-    if (free_[from][to] == 0) return false;
-    --free_[from][to];
-    used_.emplace_back(from, to);
-    return true;
-  }
-
-  void give_back() {
-    ++free_[used_.back().first][used_.back().second];
-    used_.pop_back();
-  }
-
-  static constexpr std::uint64_t tries_max = 100'000;  // a DGX-1's subsets need fewer
-
-  std::vector<std::vector<std::optional<std::uint32_t>>> between_;
-  Lanes free_;
-  std::size_t bound_;
-  std::uint64_t tries_ = 0;
-  std::vector<Cycle> cycles_, chosen_, best_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> used_;  // lanes, in the order of their use
-  std::vector<std::size_t> kept_;  // how many were used before each chosen cycle
-};
+    return legs;
+  };
+  const Lanes& lanes = cluster.intra_node.lanes;
+  constexpr std::uint64_t tries_max = 100'000;  // a DGX-1's subsets need fewer
+  return Packing(cycles_over_neighbours(cluster), legs_of, lanes,
+                 fewest_lanes(lanes, cluster.gpus_per_node), tries_max)
+      .best();
+}
 
 // The way of each NIC's ring through a node: along lanes that no other ring uses, else along lanes,
 // else along lanes over neighbours, else group by group of PCIe.
@@ -325,13 +306,13 @@ std::vector<Cycle> ways_through(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 2) {
     const Lanes& lanes = cluster.intra_node.lanes;
-    const NicCycles apart(both_directions(CyclePacking(lanes, gpus).best()), true, cluster);
+    const NicCycles apart(both_directions(cycles_apart(lanes, gpus)), true, cluster);
     if (!apart.chosen().empty()) return apart.chosen();
     const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, cluster);
     if (!along.chosen().empty()) return along.chosen();
   }
   if (goes_over_neighbours(cluster)) {
-    const NicCycles apart(RingsOverNeighbours(cluster).best(), true, cluster);
+    const NicCycles apart(rings_over_neighbours(cluster), true, cluster);
     if (!apart.chosen().empty()) return apart.chosen();
     const NicCycles along(cycles_over_neighbours(cluster), false, cluster);
     if (!along.chosen().empty()) return along.chosen();
@@ -346,11 +327,11 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
     // Two GPUs have one cycle, once for each lane; it is its own other direction.
     const Lanes& lanes = cluster.intra_node.lanes;
     auto rings = gpus == 2 ? std::vector<Cycle>(lanes[0][1], Cycle{0, 1})
-                           : both_directions(CyclePacking(lanes, gpus).best());
+                           : both_directions(cycles_apart(lanes, gpus));
     if (!rings.empty()) return rings;
   }
   if (goes_over_neighbours(cluster)) {
-    auto rings = RingsOverNeighbours(cluster).best();
+    auto rings = rings_over_neighbours(cluster);
     if (!rings.empty()) return rings;
   }
   return {in_order(cluster)};

@@ -9,7 +9,19 @@
 #include <utility>
 
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// NVIDIA apex's apex.parallel.DistributedDataParallel, apex/parallel/distributed.py as it was last
+// (removed by cb65b8e in 2025); the iterations after the first:
+// - buckets launch strictly in order, each when all its gradients are in and all buckets before it
+//   have launched: one kernel on the compute stream flattens it; the rest is on a reduction stream,
+//   beside the backward: a cast to fp32 and a division where they are asked for, the all-reduce, a
+//   multiplication that averages, the cast back, and one kernel that unflattens
+//   (multi_tensor_scale);
+// - so a bucket's all-reduce waits until the bucket before it is unflattened; with several streams,
+//   each with a communicator, bucket i is on stream i modulo their number;
+// - with delay_allreduce all this is after the backward on the compute stream, one bucket per type;
+// - the optimizer runs when the streams are done. Buffers are not broadcast.
 namespace paceline::training {
 namespace {
 
@@ -182,18 +194,19 @@ BuiltStep build_apex_ddp(const StrategyRequest& request) { return ApexStep(reque
 
 std::optional<Refusal> refuse_apex_ddp(const StrategyRequest& request) {
   if (request.common.wire_type) {
-    return Refusal{"reduces gradients in the type that they have, or in fp32",
+    return Refusal{"reduces gradients in their own type or in fp32",
                    "leave out precision.gradient, or set allreduce_always_fp32"};
   }
   if (request.settings.get<bool>("delay_allreduce") &&
       request.settings.get<std::uint32_t>("num_allreduce_streams") > 1) {
-    return Refusal{"has no streams for all-reduces that come after the backward",
-                   "leave out delay_allreduce or num_allreduce_streams"};
+    return Refusal{
+        "runs all-reduces after the backward with delay_allreduce, without streams of their own",
+        "leave out delay_allreduce or num_allreduce_streams"};
   }
   const auto tensors = gradient_tensors(request.workload);
   const auto other = std::ranges::find_if_not(tensors, has_apex_type);
   if (other == tensors.end()) return std::nullopt;
-  return Refusal{"has buckets of fp16, fp32 and fp64 only, and " + other->name + " is " +
+  return Refusal{"reduces fp16, fp32 and fp64 only, and " + other->name + " is " +
                      std::string(to_text(other->type)),
                  "take strategy: ddp, or another precision"};
 }
@@ -224,6 +237,9 @@ constexpr std::array apex_ddp_keys{
 
 }  // namespace
 
+constexpr TriedKey apex_ddp_tries[]{
+    {"message_size", {"1000000", "2500000", "10000000", "25000000", "100000000"}}};
+
 constinit const Strategy apex_ddp_strategy{
     .name = "apex_ddp",
     .summary = "NVIDIA apex's DistributedDataParallel: buckets by elements, overlapped or delayed",
@@ -231,6 +247,8 @@ constinit const Strategy apex_ddp_strategy{
     .build = build_apex_ddp,
     .refuse = refuse_apex_ddp,
     .memory = model_and_flat_gradients,
+    .is_measured = true,
+    .tries = apex_ddp_tries,
 };
 
 }  // namespace paceline::training

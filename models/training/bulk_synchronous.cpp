@@ -1,9 +1,11 @@
-#include "models/training/bulk_synchronous.h"
-
 #include <limits>
 
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// Bulk-synchronous: after the whole backward all gradients are copied into one flat buffer per
+// type, which is all-reduced, divided and copied back. Apex with delay_allreduce, Horovod without
+// overlap and papers on bulk-synchronous training do so.
 namespace paceline::training {
 
 namespace {
@@ -33,6 +35,7 @@ constinit const Strategy bulk_synchronous_strategy{
     .keys = {},
     .build = build_bulk_synchronous,
     .memory = model_and_flat_gradients,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -1,5 +1,3 @@
-#include "models/training/data_parallel.h"
-
 #include <array>
 #include <string>
 #include <utility>
@@ -8,7 +6,18 @@
 #include "models/assumption.h"
 #include "models/training/buckets.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// torch.nn.DataParallel: one process with a thread per GPU, on one node. In every pass
+// (torch/nn/parallel/data_parallel.py, replicate.py, _functions.py; torch/csrc/cuda/comm.cpp,
+// 2022):
+// - GPU 0 scatters the inputs of all GPUs, and broadcasts parameters and buffers, coalesced to
+//   10 MiB; one kernel first flattens a coalesced buffer of several tensors;
+// - all GPUs run the forward; GPU 0 gathers the outputs, computes the loss, and scatters the
+//   gradients of the outputs;
+// - all GPUs run the backward; then gradients are reduced to GPU 0 in buffers of 10 MiB. One
+//   autograd function broadcast all parameters, so its backward, which reduces them, comes last.
+// Only GPU 0 runs the optimizer. Everything is on the current streams: nothing overlaps.
 namespace paceline::training {
 namespace {
 
@@ -138,7 +147,6 @@ BuiltStep build_data_parallel(const StrategyRequest& request) {
                            {what, std::to_string(request.settings.get<Bytes>(key).value())}});
   }
   built.assumptions.add({free_loss, "data_parallel"});
-  built.assumptions.add({unmeasured_strategy, "data_parallel"});
   return built;
 }
 
@@ -149,7 +157,7 @@ std::optional<Refusal> refuse_data_parallel(const StrategyRequest& request) {
         "take strategy: ddp, or fewer GPUs"};
   }
   if (request.common.wire_type) {
-    return Refusal{"reduces gradients in the type that they have", "leave out precision.gradient"};
+    return Refusal{"reduces gradients in their own type", "leave out precision.gradient"};
   }
   return std::nullopt;
 }

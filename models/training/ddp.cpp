@@ -7,9 +7,23 @@
 
 #include "models/training/power_sgd.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 #include "models/training/zero_redundancy.h"
 #include "models/units/parse.h"
 
+// PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
+// - per parameter, when its gradient is ready, one kernel divides by the world size and copies into
+//   the bucket (read and write), or divides in place when the gradient is a view of the bucket;
+// - buckets launch strictly in order, each when all its gradients are in and all buckets before it
+//   have launched, on one communication stream;
+// - after the backward each bucket, in order, is waited for and copied back per parameter (not with
+//   views); then the optimizer runs;
+// - when gradients accumulate, forward and backward of all passes but the last are in no_sync, or
+//   all of the above happens in every pass. Buffers are broadcast before a forward that follows one
+//   outside of no_sync: the first of a step (require_forward_param_sync,
+//   nn/parallel/distributed.py);
+// - with comm_hook: powersgd gradients are not divided, and power_sgd.h says how a bucket is sent;
+// - with zero_redundancy_optimizer each rank updates some of the parameters (zero_redundancy.h).
 namespace paceline::training {
 namespace {
 
@@ -45,7 +59,7 @@ class DdpStep {
         ddp_(ddp_settings(request.settings)),
         hook_(power_sgd_of(request.settings)),
         passes_(ddp_.no_sync ? 1 : request.common.gradient_accumulation),
-        common_(with_reduced_passes(request, ddp_)),
+        common_(ddp_.no_sync ? request.common : with_one_pass(request.common)),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
         buckets_(ddp_buckets(step_.tensors(), ddp_)) {}
 
@@ -65,14 +79,6 @@ class DdpStep {
   }
 
  private:
-  // Without no_sync the passes are alike, and made here.
-  static CommonSettings with_reduced_passes(const StrategyRequest& request,
-                                            const DdpSettings& ddp) {
-    CommonSettings common = request.common;
-    if (!ddp.no_sync) common.gradient_accumulation = 1;
-    return common;
-  }
-
   [[nodiscard]] Assumptions hook_assumptions() const {
     Assumptions assumptions;
     assumptions.add({compressing, "ddp", {std::to_string(hook_->rank)}});
@@ -91,8 +97,7 @@ class DdpStep {
     if (is_first) {
       step_.forward(std::move(after));
     } else {
-      step_.layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
-                   std::move(after));
+      step_.forward_pass(std::move(after));
     }
     if (!ddp_.looks_for_unused() || ddp_.unused_search_time == Seconds(0)) return;
     step_.compute("search for unused parameters", OperationKind::forward,
@@ -304,21 +309,21 @@ std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
     for (const char* key : {"matrix_approximation_rank", "min_compression_rate",
                             "use_error_feedback", "orthogonalization_time"}) {
       if (!settings.is_given(key)) continue;
-      return Refusal{"compresses nothing that " + std::string(key) + " would say something of",
+      return Refusal{"ignores " + std::string(key) + " without comm_hook: powersgd",
                      "add comm_hook: powersgd, or leave it out"};
     }
     return std::nullopt;
   }
   if (request.common.wire_type) {
-    return Refusal{"has one hook, which compresses or casts gradients",
+    return Refusal{"takes one communication hook, for compression or for another type",
                    "leave out precision.gradient, or comm_hook"};
   }
   if (settings.get<Iteration>("iteration") == Iteration::first) {
-    return Refusal{"compresses nothing in its first iteration", "leave out comm_hook"};
+    return Refusal{"does not compress in the first iteration", "leave out comm_hook"};
   }
   for (const workload::ParameterTensor& tensor : gradient_tensors(request.workload)) {
     if (tensor.rows) continue;
-    return Refusal{"compresses matrices, and nobody tells the rows of " + tensor.name,
+    return Refusal{"needs the first dimension of " + tensor.name + " to compress gradients",
                    "take workload.model, or give rows: to each of layers:"};
   }
   return std::nullopt;
@@ -329,11 +334,14 @@ std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
   if (auto refusal = refuse_hook(request)) return refusal;
   if (!settings.get<bool>("parameters_as_bucket_view")) return std::nullopt;
   if (settings.get<bool>("zero_redundancy_optimizer")) return std::nullopt;
-  return Refusal{"sends no parameters that parameters_as_bucket_view would say something of",
+  return Refusal{"ignores parameters_as_bucket_view without zero_redundancy_optimizer",
                  "add zero_redundancy_optimizer: true, or leave it out"};
 }
 
 }  // namespace
+
+constexpr TriedKey ddp_tries[]{
+    {"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}}};
 
 constinit const Strategy ddp_strategy{
     .name = "ddp",
@@ -342,6 +350,8 @@ constinit const Strategy ddp_strategy{
     .build = build_ddp,
     .refuse = refuse_ddp,
     .memory = ddp_memory,
+    .is_measured = true,
+    .tries = ddp_tries,
 };
 
 }  // namespace paceline::training

@@ -97,7 +97,6 @@ class Stage3Step {
     built.assumptions.add({layers_are_modules, "deepspeed_zero", {std::to_string(layers_.size())}});
     if (zero_.overlaps) built.assumptions.add({host_in_step, "deepspeed_zero"});
     built.assumptions.add({zero_without_norm, "deepspeed_zero"});
-    built.assumptions.add({unmeasured_strategy, "deepspeed_zero"});
     return built;
   }
 

@@ -1,5 +1,3 @@
-#include "models/training/deepspeed_zero.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,7 +9,30 @@
 #include "models/training/deepspeed_buckets.h"
 #include "models/training/deepspeed_stage3.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// DeepSpeed's ZeRO, stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
+// states; of the gradients it keeps all (stage 1) or 1/n (stage 2). deepspeed_stage3.h describes
+// stage 3. deepspeed/runtime/zero/stage_1_and_2.py of deepspeedai/DeepSpeed at 7dee2e06, config.py
+// beside it; Rajbhandari et al., ZeRO, SC 2020 (arXiv 1910.02054).
+// - Gradients of one type collect in a bucket (ZeroBuckets).
+// - They are collected as the backward makes them in stage 2, and with overlap_comm; else, in stage
+//   1, after the backward, from the first parameter to the last (reduce_gradients).
+// - A bucket is divided. With reduce_scatter (only the name of the setting: no such call is made) a
+//   copy of all of it is all-reduced, and each owner takes its part (allreduce_and_scatter); with
+//   use_multi_rank_bucket_allreduce: false each owner's part is reduced to it instead. Without
+//   reduce_scatter the bucket is all-reduced where it is. Another type on the wire has a copy of
+//   its own.
+// - Without overlap_comm all of this is on the stream of compute: the backward waits for each
+//   bucket. With it, it waits for the bucket before, whose buffer is filled next
+//   (average_tensor: current_stream().wait_stream).
+// - Passes that accumulate reduce in stage 2, where each adds to its owners' parts; in stage 1 only
+//   the last pass reduces (is_gradient_accumulation_boundary).
+// - After the optimizer, which takes 1/n of its time, all parameters of a type are all-gathered at
+//   once (all_gather_into_tensor_dp_groups: since PyTorch has that call, 1.13, nobody reads
+//   allgather_bucket_size), padded to a multiple of twice the ranks.
+// - All kernels are on the compute lane; with overlap_comm the owners take their parts at its end.
+// Left out: the calls with one number that look for overflows and add up the norm.
 namespace paceline::training {
 namespace {
 
@@ -74,7 +95,7 @@ class ZeroStep {
       : request_(request),
         zero_(zero_settings(request.settings)),
         passes_(shards_gradients(zero_) ? request.common.gradient_accumulation : 1),
-        common_(with_reduced_passes(request, zero_)),
+        common_(shards_gradients(zero_) ? with_one_pass(request.common) : request.common),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
         groups_(step_.tensors(), request.cluster.ranks()),
         buckets_(step_, zero_, [this](const Bucket& bucket) { reduce(bucket); }) {}
@@ -87,23 +108,13 @@ class ZeroStep {
     update();
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({zero_without_norm, "deepspeed_zero"});
-    built.assumptions.add({unmeasured_strategy, "deepspeed_zero"});
     return built;
   }
 
  private:
-  // Stage 2 reduces in every pass; they are made here.
-  static CommonSettings with_reduced_passes(const StrategyRequest& request,
-                                            const ZeroSettings& zero) {
-    CommonSettings common = request.common;
-    if (shards_gradients(zero)) common.gradient_accumulation = 1;
-    return common;
-  }
-
   void forward(std::uint32_t pass) {
     if (pass == 0) return step_.forward({});
-    step_.layers("forward", OperationKind::forward, request_.workload.forward(),
-                 request_.workload.layers, std::exchange(reduced_, {}));
+    step_.forward_pass(std::exchange(reduced_, {}));
   }
 
   void backward(std::uint32_t pass) {
@@ -245,17 +256,17 @@ std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
   const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
   if (shards_parameters(request)) {
     if (!is_told) return std::nullopt;
-    return Refusal{"reads no use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
+    return Refusal{"ignores use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
   }
   for (const settings::Key& key : deepspeed_zero_strategy.keys) {
     if (!key.name.starts_with("stage3_") || !settings.is_given(key.name)) continue;
-    return Refusal{"reads no " + std::string(key.name) +
-                       " before stage 3, as every rank has all "
+    return Refusal{"ignores " + std::string(key.name) +
+                       " before stage 3, where every rank has all "
                        "parameters",
                    "add stage: 3, or leave it out"};
   }
   if (!is_told || settings.get<bool>("reduce_scatter")) return std::nullopt;
-  return Refusal{"gives owners no parts of their own with reduce_scatter: false",
+  return Refusal{"ignores use_multi_rank_bucket_allreduce with reduce_scatter: false",
                  "leave out use_multi_rank_bucket_allreduce"};
 }
 

@@ -1,5 +1,3 @@
-#include "models/training/fsdp.h"
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -10,7 +8,43 @@
 
 #include "models/training/call_plan.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// PyTorch's FullyShardedDataParallel (ZeRO, stage 3): every rank keeps 1/n of each unit's
+// parameters, gradients and optimizer states. torch/distributed/fsdp/_runtime_utils.py,
+// _limiter_utils.py and wrap.py (2023); Zhao et al., PyTorch FSDP, VLDB 2023 (arXiv 2304.11277).
+// - A unit is a layer with parameters and the layers without that follow it; with min_num_params it
+//   is consecutive layers until they have that many (size_based_auto_wrap_policy, for a model
+//   without nested modules). Its parameters of one type are one flat array, padded to a multiple of
+//   the ranks.
+// - Before a unit's forward its array is all-gathered. With reshard_after_forward (FULL_SHARD, else
+//   SHARD_GRAD_OP) it is freed afterwards and gathered again before the unit's backward, except
+//   the root's, which is kept (_post_forward_reshard). The first unit stands for the root.
+// - With limit_all_gathers the host issues an all-gather when fewer than two frees are pending, and
+//   else waits for the oldest (_FreeEventQueue): in the forward that is the forward two units back.
+// - Backward prefetch: the next unit's all-gather is issued before this one's backward (pre), after
+//   it and before its reduce-scatter (post), or in its own turn (none). The documentation of
+//   BackwardPrefetch says that with post it starts after this backward.
+// - All calls are on the one communication stream of their process group, in the order in which the
+//   host issues them: a call waits for those before it. The host is never late.
+// - With wrap: blocks a unit is a block, or all layers before, between or behind blocks; the policy
+//   for transformers leaves those to the root, here they are units of their own.
+// - With forward_prefetch the next unit's all-gather is issued before this one's forward, so the
+//   limit lets it be one more ahead.
+// - After its backward a unit's gradients are divided and, with another type on the wire, cast;
+// then
+//   reduce-scattered, and each rank's shard is divided again (_get_gradient_predivide_factor), cast
+//   back and added to those of earlier passes. These kernels are on the compute lane.
+// - Every pass gathers and reduces. With unsharded_accumulation all but the last are in no_sync:
+//   gradients stay whole and add up, parameters that are not freed after a forward stay gathered
+//   until the next pass (_should_free_in_backward), and the last pass reduces.
+// - The optimizer takes 1/n of its time.
+// - sharding: hybrid (HYBRID_SHARD): n is the ranks of a node, which gather and reduce-scatter
+// units
+//   among themselves; then the ranks of all nodes that have the same shard all-reduce it, on a
+//   stream of its own (_reduce_grad: _inter_node_pg, _all_reduce_stream). Without
+//   reshard_after_forward that is _HYBRID_SHARD_ZERO2.
+// - Checkpointed blocks are recomputed within a unit, which by then is gathered for its backward.
 namespace paceline::training {
 namespace {
 
@@ -196,7 +230,6 @@ class FsdpStep {
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({first_is_root, "fsdp", {std::to_string(units_.size())}});
     if (!request_.common.host.any()) built.assumptions.add({prompt_host, "fsdp"});
-    built.assumptions.add({unmeasured_strategy, "fsdp"});
     return built;
   }
 
@@ -393,8 +426,7 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
   const auto blocks = workload::blocks_of(layers);
   const bool are_blocks = request.settings.get<Wrap>("wrap") == Wrap::blocks;
   if (are_blocks && request.settings.is_given("min_num_params")) {
-    return Refusal{"has units of whole blocks with wrap: blocks, whatever min_num_params says",
-                   "leave one of them out"};
+    return Refusal{"ignores min_num_params with wrap: blocks", "leave one of them out"};
   }
   if (are_blocks && workload::segments_of(blocks, {1}).empty()) {
     return Refusal{"finds no blocks in " + request.workload.name, "take wrap: layers"};
@@ -403,7 +435,7 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
   for (const auto& segment : workload::segments_of(blocks, request.common.checkpoints)) {
     const auto inside = std::ranges::upper_bound(borders, segment.begin);
     if (inside == borders.end() || *inside >= segment.end) continue;
-    return Refusal{"recomputes within its units only, and some checkpoint holds layers of several",
+    return Refusal{"recomputes within a unit, and some checkpoints hold layers of several units",
                    "take wrap: blocks with blocks_per_checkpoint: 1, or a larger min_num_params"};
   }
   return std::nullopt;
@@ -414,8 +446,7 @@ std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
   if (sharing(request) == Group::all || is_possible) return std::nullopt;
-  return Refusal{"shards within nodes with sharding: hybrid, and these have one GPU each",
-                 "take sharding: full"};
+  return Refusal{"needs several GPUs per node for sharding: hybrid", "take sharding: full"};
 }
 
 constexpr std::array fsdp_keys{
@@ -451,6 +482,8 @@ constexpr std::array fsdp_keys{
 
 }  // namespace
 
+constexpr TriedKey fsdp_tries[]{{"min_num_params", {"0", "1000000", "10000000", "100000000"}}};
+
 constinit const Strategy fsdp_strategy{
     .name = "fsdp",
     .summary = "PyTorch FullyShardedDataParallel: all-gather before use, reduce-scatter after",
@@ -458,6 +491,7 @@ constinit const Strategy fsdp_strategy{
     .build = build_fsdp,
     .refuse = refuse_fsdp,
     .memory = fsdp_memory,
+    .tries = fsdp_tries,
 };
 
 }  // namespace paceline::training

@@ -1,5 +1,3 @@
-#include "models/training/horovod.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,8 +11,27 @@
 
 #include "models/assumption.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 #include "models/units/parse.h"
 
+// Horovod (horovod/horovod, v0.16 to v0.28): hooks hand each gradient to an engine as it comes
+// (engine.h); the optimizer waits for all of them.
+// - The engine wakes once per cycle, learns in one exchange of bit vectors which tensors all ranks
+//   have (the response cache, from v0.16 on), and reduces those in as few calls as the fusion
+//   threshold allows. Defaults depend on the version: 5 ms and 64 MiB through v0.20, 1 ms and
+//   128 MiB from v0.21 (horovod/common/operations.cc, PR #2468).
+// - Several tensors are copied into a buffer of the threshold's size and back, on the stream of the
+//   calls: through v0.20 by one copy per tensor, and each is divided by itself; from v0.21 by one
+//   kernel for 160 of them (PR #2435), which also divides.
+// - hierarchical_allreduce: a node's GPUs reduce-scatter, each copies its part to the host, where
+//   the processes of one local rank all-reduce it across nodes, and back, and the node all-gathers.
+//   What is fused is padded to divide among the GPUs; of a single tensor the rest, fewer elements
+//   than GPUs, is reduced to the last GPU, which takes it across nodes beside its own part, and
+//   broadcast. Until the parts are back the engine waits, whatever the library. The all-reduce
+//   across nodes is counted as if all GPUs had the rest. Real engines refuse it: it does not run on
+//   hardware. (NCCLHierarchicalAllreduce, horovod/common/ops/nccl_operations.cc, commit 0246ec0)
+// - With NCCL the engine goes on when calls are launched, with MPI and Gloo when they are done.
+// - Wakes lie so that the last tensor waits half a cycle for one, which is the average.
 namespace paceline::training {
 namespace {
 
@@ -403,11 +420,11 @@ BuiltStep build_horovod(const StrategyRequest& request) {
 std::optional<Refusal> refuse_horovod(const StrategyRequest& request) {
   if (!sums_hierarchically(request)) return std::nullopt;
   if (request.cluster.gpus_per_node == 1) {
-    return Refusal{"reduces within nodes and across them, and nodes have one GPU",
+    return Refusal{"needs several GPUs per node for hierarchical_allreduce",
                    "leave out hierarchical_allreduce"};
   }
   if (host_bandwidth(request.cluster)) return std::nullopt;
-  return Refusal{"copies to the host and back, and the cluster does not tell how fast",
+  return Refusal{"needs the bandwidth between GPUs and hosts for hierarchical_allreduce",
                  "write cluster.intra_node: {host_bandwidth: 12GBps}"};
 }
 
@@ -442,6 +459,10 @@ constexpr std::array horovod_keys{
 
 }  // namespace
 
+constexpr TriedKey horovod_tries[]{
+    {"fusion_threshold", {"8MiB", "16MiB", "32MiB", "64MiB", "128MiB", "256MiB"}},
+    {"cycle_time", {"1ms", "2.5ms", "5ms", "10ms"}}};
+
 constinit const Strategy horovod_strategy{
     .name = "horovod",
     .summary = "Horovod: an engine that wakes once a cycle and fuses the gradients that are there",
@@ -450,6 +471,8 @@ constinit const Strategy horovod_strategy{
     .refuse = refuse_horovod,
     .memory = horovod_memory,
     .decides_at_run_time = true,
+    .is_measured = true,
+    .tries = horovod_tries,
 };
 
 }  // namespace paceline::training

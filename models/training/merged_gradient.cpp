@@ -5,7 +5,9 @@
 #include <map>
 
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// MG-WFBP: each group of merged_gradients is all-reduced when its last gradient is ready.
 namespace paceline::training {
 namespace {
 
@@ -112,6 +114,7 @@ constinit const Strategy merged_gradient_strategy{
     .keys = merged_gradient_keys,
     .build = build_merged_gradient,
     .memory = merged_gradient_memory,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -11,7 +11,26 @@
 #include "models/contract.h"
 #include "models/training/call_plan.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// Synchronous training with parameter servers, as BytePS 0.2 does it (docs/rationale.md,
+// docs/architecture.md, byteps/common/core_loops.cc):
+// - tensors are cut in partitions, each on one server; every worker sends a partition there as its
+//   gradient comes (push), the server adds them up, and when it has all, sends the sum to every
+//   worker (pull);
+// - a server has one connection per worker and direction, where partitions queue in the order in
+//   which they were pushed: pushes of one partition beside pulls of others;
+// - hierarchical: the GPUs of a node reduce-scatter a partition, each pushes its shard and pulls
+// the
+//   shard's sum, and they all-gather. In one node alone nothing is pushed;
+// - then gradients are divided by the ranks and the optimizer runs on the workers.
+//
+// With servers of their own a worker sends and receives every gradient once, whatever the number of
+// workers, if there are as many servers; beside workers 2(n-1)/n.
+//
+// cross_barrier: the optimizer and the forward of a layer wait for that layer's gradients only
+// (docs/cross-barrier.md; Peng et al., SOSP 2019). The step is then counted from the beginning of
+// its backward to the next: all gradients are there when the forward ends, so that is what repeats.
 namespace paceline::training {
 namespace {
 
@@ -405,7 +424,7 @@ std::optional<Refusal> refuse_servers(const StrategyRequest& request) {
   }
   const bool is_in_node = is_hierarchical(request) && request.cluster.nodes == 1;
   if (is_own && !is_in_node && request.cluster.network.bandwidth == BytesPerSecond(0)) {
-    return Refusal{"has servers on hosts of their own, and no network leads there",
+    return Refusal{"needs a network to reach servers on hosts of their own",
                    "write cluster.network: {bandwidth: 100Gbps}, or server_hosts: beside_workers"};
   }
   return std::nullopt;
@@ -421,7 +440,7 @@ std::optional<Refusal> refuse_parameter_server(const StrategyRequest& request) {
     }
   }
   if (request.settings.get<bool>("cross_barrier") && request.common.gradient_accumulation > 1) {
-    return Refusal{"crosses the barrier between steps of one pass only",
+    return Refusal{"supports cross_barrier for steps of one pass only",
                    "leave out cross_barrier or gradient_accumulation"};
   }
   return refuse_servers(request);
@@ -468,6 +487,7 @@ constinit const Strategy parameter_server_strategy{
     .keys = parameter_server_keys,
     .build = build_parameter_server,
     .refuse = refuse_parameter_server,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -39,12 +39,15 @@ void StepBuilder::forward(std::vector<OperationId> after) {
               std::exchange(after, {}));
     } else {
       for (std::uint32_t pass = 0; pass < passes; ++pass) {
-        layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
-               std::exchange(after, {}));
+        forward_pass(std::exchange(after, {}));
         layers("backward", OperationKind::backward, workload_.backward(), workload_.layers, {});
       }
     }
   }
+  forward_pass(std::move(after));
+}
+
+void StepBuilder::forward_pass(std::vector<OperationId> after) {
   layers("forward", OperationKind::forward, workload_.forward(), workload_.layers,
          std::move(after));
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "models/collectives/hierarchical.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/registry.h"
 #include "models/units/possible.h"
 

@@ -87,7 +87,7 @@ struct CollectiveCall {
   collectives::Collective collective;
   ElementCount count;
   ElementSize element_size;
-  // Of each group, by its place in it; server k is behind the last place (collectives/direct.h).
+  // Of each group, by its place in it; server k is behind the last place (direct).
   Rank root = Rank(0);
   std::variant<Unplanned, AutomaticCall, SimulatedCall, KnownCall> how = Unplanned{};
   // The interval of its predicted time.

@@ -6,18 +6,8 @@
 
 #include "models/registered_rows.h"
 #include "models/training/add_strategy.h"
-#include "models/training/apex_ddp.h"
-#include "models/training/bulk_synchronous.h"
-#include "models/training/data_parallel.h"
-#include "models/training/ddp.h"
-#include "models/training/deepspeed_zero.h"
-#include "models/training/fsdp.h"
-#include "models/training/horovod.h"
-#include "models/training/merged_gradient.h"
-#include "models/training/parameter_server.h"
 #include "models/training/step_builder.h"
-#include "models/training/traced_step.h"
-#include "models/training/wait_free.h"
+#include "models/training/strategies.h"
 
 namespace paceline::training {
 namespace {
@@ -26,17 +16,19 @@ using settings::Key;
 using settings::Value;
 using workload::OptimizerKind;
 
-constexpr std::array<const Strategy*, 11> rows_of_the_tree{&ddp_strategy,
-                                                           &apex_ddp_strategy,
-                                                           &horovod_strategy,
-                                                           &fsdp_strategy,
-                                                           &deepspeed_zero_strategy,
-                                                           &data_parallel_strategy,
-                                                           &parameter_server_strategy,
-                                                           &bulk_synchronous_strategy,
-                                                           &merged_gradient_strategy,
-                                                           &wait_free_strategy,
-                                                           &traced_strategy};
+constexpr std::array rows_of_the_tree{
+    &ddp_strategy,
+    &apex_ddp_strategy,
+    &horovod_strategy,
+    &fsdp_strategy,
+    &deepspeed_zero_strategy,
+    &data_parallel_strategy,
+    &parameter_server_strategy,
+    &bulk_synchronous_strategy,
+    &merged_gradient_strategy,
+    &wait_free_strategy,
+    &traced_strategy,
+};
 
 RegisteredRows<const Strategy*>& registered_strategies() {
   static RegisteredRows<const Strategy*> rows(rows_of_the_tree);
@@ -103,8 +95,11 @@ std::span<const Strategy* const> strategies() { return registered_strategies().a
 
 void add_strategy(const Strategy& row) {
   PACELINE_EXPECTS(!row.name.empty() && row.build != nullptr && row.memory != nullptr);
-  registered_strategies().add(
-      &row, [](const Strategy* a, const Strategy* b) { return a->name == b->name; });
+  registered_strategies().add(&row, [](const Strategy* a, const Strategy* b) {
+    return a->name == b->name || std::ranges::any_of(a->keys, [&](const Key& key) {
+             return std::ranges::find(b->keys, key.name, &Key::name) != b->keys.end();
+           });
+  });
 }
 
 const Strategy* find_strategy(std::string_view name) {
@@ -164,6 +159,9 @@ BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request) {
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_plain = is_alone && !strategy.replays_trace;
   BuiltStep built = is_plain ? BuiltStep{plain_step(request), {}} : strategy.build(request);
+  if (!is_plain && !strategy.is_measured) {
+    built.assumptions.add({unmeasured_strategy, std::string(strategy.name)});
+  }
   if (request.common.host.any()) built.assumptions.add({given_host, "host"});
   return built;
 }

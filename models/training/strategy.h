@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,18 +22,17 @@ namespace paceline::training {
 
 struct TracedWork;
 
-// What launching takes of a host's thread, beside which the GPU runs what was launched before: a
-// step is bound by the host where launches take longer than kernels, which else hide them. All 0:
+// The time that a host's thread takes to launch work, while the GPU runs what was launched before:
+// the host limits a step where launches take longer than kernels, which otherwise hide them. All 0:
 // the host is never late, and programs have no lane for it.
-//   - The thread launches in the program's order: each operation of the model, a layer's forward or
-//     its backward, and the optimizer as one; then, where a wrapper has hooks, what they do for the
-//     layer's gradients, copies and casts among it, which cost nothing else; and each call.
-//   - A step begins with nothing launched, as where each reads its loss; the input holds the
-//   thread.
-//   - Calls that threads of their own make (`horovod`, `parameter_server`) cost those per_call.
+//   - The thread launches in the program's order: each operation of the model (a layer's forward,
+//     its backward, the optimizer), then the hooks of a wrapper for the layer's gradients, with
+//     their copies and casts, and each call.
+//   - A step begins with nothing launched, as if each read its loss; the input blocks the thread.
+//   - Calls by other threads (`horovod`, `parameter_server`) cost those threads per_call.
 struct HostCosts {
   Seconds per_operation, per_gradient, per_call;  // not below 0
-  // Ranks compute on the host itself, CPUs: launches and compute take turns on one lane.
+  // Ranks compute on the host's CPUs: launches and compute take turns on one lane.
   bool computes = false;
 
   [[nodiscard]] bool any() const {
@@ -40,39 +40,44 @@ struct HostCosts {
   }
 };
 
-// Settings of every strategy.
+// Settings that every strategy has.
 struct CommonSettings {
   std::uint32_t gradient_accumulation = 1;  // forward and backward passes a step
   std::uint32_t collectives_in_flight = 1;  // NCCL 1, PyTorch's Gloo 2
-  // What gradients are cast to around their reduction (PyTorch's compression hooks, native mixed
-  // precision); buckets are still assigned by the parameters' bytes. nullopt: they travel as they
-  // are.
+  // The type that gradients are cast to for their reduction (PyTorch's compression hooks, native
+  // mixed precision); buckets are still assigned by the parameters' bytes. nullopt: no cast.
   std::optional<workload::DataType> wire_type;
   workload::Checkpoints checkpoints = {};  // the workload's backward has their recomputation
-  // As calls of Gloo and MPI return when they are done; NCCL's are only launched.
+  // Calls of Gloo and MPI return when they are done; NCCL's are only launched.
   bool calls_hold_host = false;
   HostCosts host = {};
 };
 
-// What elements of a parameter's type travel in. Casts are for floats.
+// For strategies that reduce in every pass, and so make all passes themselves.
+[[nodiscard]] inline CommonSettings with_one_pass(CommonSettings common) {
+  common.gradient_accumulation = 1;
+  return common;
+}
+
+// The type in which elements of a parameter's type travel: floats are cast to wire_type.
 [[nodiscard]] workload::DataType type_on_wire(const CommonSettings& common,
                                               workload::DataType type);
 
-// The keys that every strategy takes beside its own. CommonSettings has the passes, the calls in
-// flight and the host's costs; the others are in other parts of the scenario.
+// The keys that every strategy takes beside its own. CommonSettings holds passes, calls in flight
+// and host costs; the loader puts the others in other parts of the scenario.
 [[nodiscard]] std::span<const settings::Key> common_keys();
 
-// A step as it was predicted before: what a strategy decides by that decides at run time.
+// An earlier prediction of the step, for strategies that decide at run time.
 struct EarlierStep {
   const StepProgram& program;
   std::vector<std::span<const Interval>> ranks;  // one of each class of ranks: by operation
 };
 
-// What a step is built for. Where decisions are made at run time, a program to predict has them
-// made, by times that are forecast; one to run leaves them to the engine that it names.
+// What a step is built for. Decisions of run time are made from forecast times in a program to
+// predict, and left to the engine that a program to run names.
 enum class Purpose { prediction, measurement };
 
-// What a step is built from. All outlive the building.
+// Everything a step is built from; all of it outlives the building.
 struct StrategyRequest {
   const workload::Workload& workload;
   const topology::Cluster& cluster;    // of the job
@@ -88,21 +93,28 @@ struct BuiltStep {
   Assumptions assumptions;
 };
 
-// Why a strategy refuses a step: `what` completes a sentence after the strategy's name, `hint` says
-// what to write instead.
+// Why a strategy refuses a step: `what` follows the strategy's name in a sentence, `hint` says what
+// to write instead.
 struct Refusal {
   std::string what, hint;
 };
 
-// Of strategies whose steps were compared with hand-derived ones only.
+// Values of a key that `advise` compares with those of a scenario.
+struct TriedKey {
+  std::string_view key;
+  std::array<std::string_view, 8> values;  // empty ones behind the last
+};
+
+// For strategies whose steps were only compared with steps derived by hand.
 inline constexpr AssumptionKind unmeasured_strategy{
     "{}: never compared with a measured step; its 90 % interval is widened for that"};
 
-// How gradients are reduced: a file pair and a row of the registry.
+// How gradients are reduced: a file pair and a row of the registry. All that readers of scenarios,
+// lists, `advise` and intervals know of a strategy is here.
 struct Strategy {
   std::string_view name;
   std::string_view summary;
-  std::span<const settings::Key> keys;
+  std::span<const settings::Key> keys;  // no other strategy has one of these names
   // Precondition: more than one rank, unless it replays a trace; not refused.
   BuiltStep (*build)(const StrategyRequest&);
   std::optional<Refusal> (*refuse)(const StrategyRequest&) = nullptr;  // null: nothing is refused
@@ -114,32 +126,34 @@ struct Strategy {
   // Its step is what a trace did: on one rank too, each rank with the compute that it had, and with
   // passes, input and optimizer as they were.
   bool replays_trace = false;
+  // Its steps were compared with measured ones; else its intervals are wider.
+  bool is_measured = false;
+  std::span<const TriedKey> tries = {};  // how it joins gradients, above all
 };
 
 [[nodiscard]] std::span<const Strategy* const> strategies();
 [[nodiscard]] const Strategy* find_strategy(std::string_view name);
 
-// Whether two programs do the same: like operations, with calls of the same sizes, whatever their
-// algorithms, and times that differ by less than `tolerance`.
+// Whether two programs have the same operations, with calls of the same sizes, by any algorithm,
+// and times that differ by less than `tolerance`.
 [[nodiscard]] bool are_alike(const StepProgram& a, const StepProgram& b, Seconds tolerance);
 
-// The step of one rank without a wrapper: no communication.
+// The step of one rank without a wrapper, and so without communication.
 [[nodiscard]] StepProgram plain_step(const StrategyRequest& request);
 // How long that takes on one GPU.
 [[nodiscard]] Seconds plain_step_time(const StrategyRequest& request);
-// Shortens the forward and backward of a strategy's step by its copies that GPUs make beside them
-// on one lane, nine tenths at most: where the plain step was measured with one rank of the
-// strategy, its copies are in it.
+// Shortens the forward and backward of a strategy's step by its copies on the same lane, by nine
+// tenths at most: a plain step that was measured with one rank of the strategy includes them.
 void take_out_copies(StepProgram& program);
 
-// Of the strategy, or plain on one rank. Precondition: not refused.
+// Builds the strategy's step, or the plain one on one rank. Precondition: not refused.
 [[nodiscard]] BuiltStep build_step(const Strategy& strategy, const StrategyRequest& request);
 
 // All parameter tensors in registration order.
 [[nodiscard]] std::vector<workload::ParameterTensor> gradient_tensors(
     const workload::Workload& workload);
 
-// Of the key activation_checkpointing.
+// Values of the key activation_checkpointing.
 enum class ActivationCheckpointing { none, blocks };
 constexpr auto words_of(ActivationCheckpointing) {
   return words_up_to<ActivationCheckpointing::blocks>("none", "blocks");

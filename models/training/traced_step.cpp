@@ -5,6 +5,16 @@
 #include <utility>
 #include <variant>
 
+#include "models/training/strategies.h"
+
+// The trace's own operations. On as many ranks as the trace has, each rank computes what it did; on
+// another number all ranks compute what the median rank did, and none is late. Where some ranks of
+// a run were traced and the run is replayed as it was, those ranks do what they did and the others
+// what the median rank did. Calls are predicted, except those that are to take their traced time or
+// can take nothing else. On one rank there are no predicted calls.
+//
+// Refuses what would be a guess: several ranks without a collective; calls that can take nothing
+// else, on another number of ranks than the run had, or where they take 1 % of the step.
 namespace paceline::training {
 namespace {
 
@@ -87,10 +97,10 @@ BuiltStep build_traced_step(const StrategyRequest& request) {
 
 std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
   if (request.traced == nullptr) {
-    return Refusal{"does what a trace did", "write workload: {trace: FILE}"};
+    return Refusal{"needs a trace to replay", "write workload: {trace: FILE}"};
   }
   if (request.common.wire_type) {
-    return Refusal{"sends what the trace sent, of its type", "take strategy: ddp"};
+    return Refusal{"sends gradients in the type of the trace", "take strategy: ddp"};
   }
   return refuse_to_guess(*request.traced, request.cluster.ranks().value());
 }
@@ -105,12 +115,12 @@ std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t r
         return call != nullptr && has_server(traced, *call);
       });
   if (has_servers && ranks != traced.ranks) {
-    return Refusal{"cannot predict the servers of another number of ranks than the trace's " +
+    return Refusal{"cannot predict parameter servers for other numbers of ranks than the trace's " +
                        std::to_string(traced.ranks),
                    "take strategy: parameter_server with the network itself (workload.model)"};
   }
   if (traced.calls == 0) {
-    return Refusal{"has no collectives to send: the trace tells none",
+    return Refusal{"has no collectives to predict: the trace contains none",
                    "profile a rank of DistributedDataParallel with record_shapes=True, record with "
                    "paceline_recorder.py, or name the network (workload.model) and take ddp"};
   }
@@ -119,12 +129,12 @@ std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t r
   if (traced.untold_calls == 0 || (is_same_world && traced.untold_part < hardly)) {
     return std::nullopt;
   }
-  return Refusal{"cannot predict " + std::to_string(traced.untold_calls) + " of the trace's " +
-                     std::to_string(traced.calls) +
-                     " collectives, whose kind or size it does not tell, or which are of a part of "
-                     "the ranks",
-                 "profile with record_shapes=True and torch 2.1 or later, or record with "
-                 "paceline_recorder.py"};
+  return Refusal{
+      "cannot predict " + std::to_string(traced.untold_calls) + " of the trace's " +
+          std::to_string(traced.calls) +
+          " collectives: it does not say their kind or size, or only some ranks take part",
+      "profile with record_shapes=True and torch 2.1 or later, or record with "
+      "paceline_recorder.py"};
 }
 
 void count_calls(Seconds step, TracedWork& work) {
@@ -161,6 +171,7 @@ constinit const Strategy traced_strategy{
     .build = build_traced_step,
     .refuse = refuse_traced_step,
     .replays_trace = true,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

@@ -1,7 +1,8 @@
-#include "models/training/wait_free.h"
-
 #include "models/training/step_builder.h"
+#include "models/training/strategies.h"
 
+// Wait-free back-propagation (Zhang et al., Poseidon, USENIX ATC 2017): each gradient tensor is
+// all-reduced in place as soon as it is ready, in that order, and divided in place after the last.
 namespace paceline::training {
 
 namespace {
@@ -30,6 +31,7 @@ constinit const Strategy wait_free_strategy{
     .summary = "one all-reduce per tensor as gradients come",
     .keys = {},
     .build = build_wait_free,
+    .is_measured = true,
 };
 
 }  // namespace paceline::training

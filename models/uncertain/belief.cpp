@@ -127,12 +127,8 @@ struct Belief::Known {
                                    const Place& place) const {
     ByQuantity one{};
     one[static_cast<std::size_t>(quantity)] = 1;
-    Eigen::VectorXd with(rows.size());
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, one, width_slopes[k], k, false);
-    }
     const double before = uncertain::covariance(priors, quantity, place, place, true);
-    return std::max(before - with.dot(width_covariance.solve(with)), 0.0);
+    return std::max(before - taken(priors, place, one), 0.0);
   }
 
   // What rows take from the variance of a step with these slopes.

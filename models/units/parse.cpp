@@ -39,6 +39,8 @@ constexpr std::array flops_units{Unit{"FLOPS", 1.0},  Unit{"kFLOPS", 1e3},  Unit
 constexpr std::array throughput_units{Unit{"samples/s", 1.0}, Unit{"img/s", 1.0},
                                       Unit{"sentences/s", 1.0}};
 
+constexpr std::array power_units{Unit{"W", 1.0}, Unit{"kW", 1e3}, Unit{"MW", 1e6}};
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t";
   const auto first = text.find_first_not_of(blanks);
@@ -61,24 +63,14 @@ std::string known_units(std::span<const Unit> units) {
   return list;
 }
 
-// `kind` names the quantity in messages; `examples` are the two units shown for a bare number.
-std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<const Unit> units,
-                                               std::string_view kind,
-                                               std::array<std::string_view, 2> examples) {
-  text = trimmed(text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
-  const bool usable = error == std::errc{} && std::isfinite(number) && number >= 0;
-  const std::string hint_number = usable ? std::string(digits) : "5";
-  const std::string hint = "write " + hint_number + std::string(examples[0]) + " or " +
-                           hint_number + std::string(examples[1]);
-  if (error != std::errc{}) return UnitError{"is not a " + std::string(kind), hint};
-  const std::string_view name = trimmed(text.substr(digits.size()));
-  if (name.empty()) return UnitError{"has no unit", hint};
-  if (!std::isfinite(number) || number < 0) {
-    return UnitError{"is not a " + std::string(kind) + " of zero or more", hint};
-  }
+// `examples` are the units shown for a bare number.
+template <std::size_t count>
+Parsed<double> parse_quantity(std::string_view text, std::span<const Unit> units,
+                              std::string_view kind,
+                              const std::array<std::string_view, count>& examples) {
+  const auto split = number_and_unit(text, kind, examples);
+  if (const auto* error = std::get_if<UnitError>(&split)) return *error;
+  const auto& [number, name, hint] = std::get<NumberAndUnit>(split);
   for (const Unit& unit : units) {
     if (unit.name != name) continue;
     const double value = number * unit.factor;
@@ -90,7 +82,7 @@ std::variant<double, UnitError> parse_quantity(std::string_view text, std::span<
 }
 
 template <class T>
-Parsed<T> convert(const std::variant<double, UnitError>& parsed) {
+Parsed<T> convert(const Parsed<double>& parsed) {
   if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
   return T(std::get<double>(parsed));
 }
@@ -109,17 +101,36 @@ std::string print_scaled(double value, std::span<const Unit> ascending) {
 
 }  // namespace
 
+Parsed<NumberAndUnit> number_and_unit(std::string_view text, std::string_view kind,
+                                      std::span<const std::string_view> units) {
+  text = trimmed(text);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  const bool is_usable = error == std::errc{} && std::isfinite(number) && number >= 0;
+  std::string hint;
+  for (const std::string_view unit : units) {
+    hint += (hint.empty() ? "write " : " or ") + std::string(is_usable ? digits : "5");
+    hint += unit;
+  }
+  if (error != std::errc{}) return UnitError{"is not a " + std::string(kind), hint};
+  const std::string_view unit = trimmed(text.substr(digits.size()));
+  if (unit.empty()) return UnitError{"has no unit", hint};
+  if (!is_usable) return UnitError{"is not a " + std::string(kind) + " of zero or more", hint};
+  return NumberAndUnit{number, unit, hint};
+}
+
 Parsed<Seconds> parse_seconds(std::string_view text) {
-  return convert<Seconds>(parse_quantity(text, time_units, "time", {"us", "ms"}));
+  return convert<Seconds>(parse_quantity<2>(text, time_units, "time", {"us", "ms"}));
 }
 
 Parsed<BytesPerSecond> parse_bandwidth(std::string_view text) {
   return convert<BytesPerSecond>(
-      parse_quantity(text, bandwidth_units, "bandwidth", {"Gbps", "GBps"}));
+      parse_quantity<2>(text, bandwidth_units, "bandwidth", {"Gbps", "GBps"}));
 }
 
 Parsed<Bytes> parse_bytes(std::string_view text) {
-  const auto parsed = parse_quantity(text, size_units, "size", {"MiB", "MB"});
+  const auto parsed = parse_quantity<2>(text, size_units, "size", {"MiB", "MB"});
   if (const auto* error = std::get_if<UnitError>(&parsed)) return *error;
   const double product = std::get<double>(parsed);
   // 1.001 * 1e3 is off by its last bit: what is that near to a whole number was written as one.
@@ -135,12 +146,16 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
 
 Parsed<FlopsPerSecond> parse_flops_per_second(std::string_view text) {
   return convert<FlopsPerSecond>(
-      parse_quantity(text, flops_units, "compute speed", {"TFLOPS", "GFLOPS"}));
+      parse_quantity<2>(text, flops_units, "compute speed", {"TFLOPS", "GFLOPS"}));
 }
 
 Parsed<SamplesPerSecond> parse_throughput(std::string_view text) {
   return convert<SamplesPerSecond>(
-      parse_quantity(text, throughput_units, "throughput", {" samples/s", " img/s"}));
+      parse_quantity<2>(text, throughput_units, "throughput", {" samples/s", " img/s"}));
+}
+
+Parsed<Watts> parse_power(std::string_view text) {
+  return convert<Watts>(parse_quantity<1>(text, power_units, "power", {"kW"}));
 }
 
 const UnitNames& unit_names() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,6 +25,7 @@ using Parsed = std::variant<T, UnitError>;
 //   size        B kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024)
 //   speed       FLOPS kFLOPS MFLOPS GFLOPS TFLOPS PFLOPS
 //   throughput  samples/s, img/s, sentences/s (all mean samples a second)
+//   power       W kW MW
 // A bare number is an error; the hint names two correct spellings of that number.
 // Negative, infinite and not-a-number values are errors; zero is allowed and left to the caller.
 [[nodiscard]] Parsed<Seconds> parse_seconds(std::string_view text);
@@ -31,6 +33,17 @@ using Parsed = std::variant<T, UnitError>;
 [[nodiscard]] Parsed<Bytes> parse_bytes(std::string_view text);
 [[nodiscard]] Parsed<FlopsPerSecond> parse_flops_per_second(std::string_view text);
 [[nodiscard]] Parsed<SamplesPerSecond> parse_throughput(std::string_view text);
+[[nodiscard]] Parsed<Watts> parse_power(std::string_view text);
+
+// What all of them have in common: a number of zero or more, and what stands behind it. `kind`
+// names the quantity in messages; `units` are those that hints give the number.
+struct NumberAndUnit {
+  double number = 0;
+  std::string_view unit;
+  std::string hint;  // correct spellings of the number
+};
+[[nodiscard]] Parsed<NumberAndUnit> number_and_unit(std::string_view text, std::string_view kind,
+                                                    std::span<const std::string_view> units);
 
 // The one printer: the largest unit that keeps the number at 1 or above, four significant digits
 // at most, sizes exact where a binary unit divides them. "5us", "12.5GBps", "25MiB".

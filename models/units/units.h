@@ -11,6 +11,7 @@ using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;
 using Flops = Quantity<struct FlopsTag, double>;  // floating-point operations; multiply-add is two
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
 using SamplesPerSecond = Quantity<struct SamplesPerSecondTag, double>;
+using Watts = Quantity<struct WattsTag, double>;
 using Bytes = Quantity<struct BytesTag, std::uint64_t>;
 using ElementCount = Quantity<struct ElementCountTag, std::uint64_t>;
 using ElementSize = Quantity<struct ElementSizeTag, std::uint64_t>;  // bytes of one element

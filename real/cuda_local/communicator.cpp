@@ -1,7 +1,6 @@
 #include "real/cuda_local/communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -68,7 +67,7 @@ class World {
  private:
   template <class Condition>
   bool wait(std::unique_lock<std::mutex>& lock, Seconds timeout, Condition condition) {
-    return changed_.wait_for(lock, std::chrono::duration<double>(timeout.value()), condition);
+    return changed_.wait_for(lock, as_duration(timeout), condition);
   }
 
   std::mutex mutex_;
@@ -130,11 +129,6 @@ class LocalCommunicator : public DeviceCommunicator {
                        "no end within " + std::to_string(timeout().value()) + " s");
   }
 
-  bool do_has_native(collectives::Collective /*collective*/) const override { return false; }
-  EventPtr do_native(const NativeCall& /*call*/) override {
-    PACELINE_UNREACHABLE("cuda-local has no collectives of its own");
-  }
-
   std::shared_ptr<World> world_;
 };
 
@@ -154,13 +148,10 @@ std::unique_ptr<Communicator> connect_cuda_local(const ConnectRequest& request) 
 
 Backend cuda_local_backend() {
   cuda::Devices devices = cuda::find_devices();
-  return {backend_name,
-          "ranks are threads of one process on its GPUs; for checking plans",
-          "",
-          std::move(devices.notes),
-          std::move(devices.missing),
-          connect_cuda_local,
-          RanksAre::threads};
+  return {.notes = std::move(devices.notes),
+          .missing = std::move(devices.missing),
+          .connect = connect_cuda_local,
+          .ranks = RanksAre::threads};
 }
 
 }  // namespace paceline::real

@@ -402,13 +402,10 @@ std::unique_ptr<Communicator> connect_gloo(const ConnectRequest& request) {
 Backend gloo_backend() {
   std::vector<std::string> notes;
   if (!wanted_interface().empty()) notes.push_back("GLOO_SOCKET_IFNAME is " + wanted_interface());
-  return {"gloo",
-          "TCP, as PyTorch's gloo process group",
-          std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
-              std::to_string(GLOO_VERSION_PATCH),
-          std::move(notes),
-          "",
-          connect_gloo};
+  return {.version = std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) +
+                     "." + std::to_string(GLOO_VERSION_PATCH),
+          .notes = std::move(notes),
+          .connect = connect_gloo};
 }
 
 }  // namespace paceline::real

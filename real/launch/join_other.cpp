@@ -1,64 +1,48 @@
-#include "real/launch/join_other.h"
+// Joining as a rank other than 0.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstring>
-#include <deque>
-#include <iterator>
+#include <fstream>
+#include <iomanip>
 #include <optional>
-#include <sstream>
-#include <thread>
 #include <utility>
 
+#include "models/text/number.h"
 #include "real/errors.h"
 #include "real/launch/greeting.h"
-#include "real/launch/secret.h"
+#include "real/launch/join.h"
 
 namespace paceline::real {
 namespace {
 
-using namespace std::chrono_literals;
-
 // How soon a refused connection is tried again: rank 0 is often a few milliseconds later.
-constexpr auto pause_between_attempts = 20ms;
+constexpr Seconds pause_between_attempts(0.02);
 
-// The host names of a million ranks.
-constexpr std::uint64_t welcome_size_max = 1 << 26;
+// How long rank 0 may take to answer at an address from a file, before the file is looked at again.
+constexpr Seconds stale_answer_max(2.0);
+// What rank 0 decides may take as long to get here.
+constexpr Seconds moment(1.0);
 
-// The address at which rank 0 should be.
-struct Target {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string nonce;
-
-  friend bool operator==(const Target&, const Target&) = default;
+// What rank 0 writes into the file of a rendezvous: where it listens, and a number of its own.
+struct Published {
+  Address address;
+  std::string number;
 };
 
-// Opens no pipe or device for good: a pipe would wait for a writer, a device may never end.
-std::optional<Target> read_target(const std::string& path) {
-  const Socket file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.file() < 0) return std::nullopt;
-  struct stat status {};
-  if (::fstat(file.file(), &status) != 0) return std::nullopt;
-  if (!S_ISREG(status.st_mode)) {
-    fail_to_join(
-        fmt::format("the rendezvous file {} is no regular file; name one that rank 0 may "
-                    "write",
-                    path));
+std::optional<Published> read_published(const std::string& path) {
+  refuse_special_file(path);
+  std::ifstream file(path);
+  std::string host, number;
+  std::uint16_t port = 0;
+  constexpr int longest = 256;  // of a name; rank 0 writes less
+  if (!(file >> std::setw(longest) >> host >> port >> std::setw(longest) >> number)) {
+    return std::nullopt;
   }
-  std::array<char, 4096> bytes{};  // an address, a port and a nonce are some 300 at most
-  const auto size = ::read(file.file(), bytes.data(), bytes.size());
-  if (size <= 0) return std::nullopt;
-  std::istringstream text(std::string(bytes.data(), static_cast<std::size_t>(size)));
-  Target target;
-  if (!(text >> target.host >> target.port >> target.nonce)) return std::nullopt;
-  return target;
+  return is_numeric(host) ? std::optional(Published{{host, port}, number}) : std::nullopt;
 }
 
 class Joining {
@@ -67,123 +51,86 @@ class Joining {
       : identity_(identity),
         rendezvous_(rendezvous),
         connect_(connect),
-        end_(Clock::now() + duration_of(connect)) {}
+        end_(steady_now() + connect) {}
 
   Joined join() {
-    auto link = find_center();
-    while (!link) {
-      if (Clock::now() >= end_) give_up();
-      std::this_thread::sleep_for(pause_between_attempts);
-      link = find_center();
+    if (rendezvous_.file.empty()) resolve_host();
+    while (true) {
+      look_at_file();
+      for (const Address& address : addresses_) {
+        if (auto joined = join_at(address)) return std::move(*joined);
+      }
+      if (steady_now() >= end_) give_up();
+      sleep_until(steady_now() + pause_between_attempts);
     }
-    return wait_for_all(std::move(*link));
   }
 
  private:
-  std::optional<Target> target() {
-    if (rendezvous_.kind == Rendezvous::Kind::address) {
-      return Target{rendezvous_.host, rendezvous_.port, {}};
-    }
-    auto target = read_target(rendezvous_.file);
-    if (!target) trouble_ = "no such file, or none that rank 0 wrote";
-    return target;
+  void resolve_host() {
+    const Resolved found = resolve(rendezvous_.host, connect_);
+    for (const std::string& host : found.hosts) addresses_.push_back({host, rendezvous_.port});
+    place_ = to_text({rendezvous_.host, rendezvous_.port});
+    if (found.error.empty()) return;
+    fail_to_join(fmt::format("rank 0 cannot be found: {}; {} must name the machine of rank 0",
+                             found.error, rendezvous_.host_source));
   }
 
-  // One attempt: a link to a peer that has answered as rank 0 does, or nullopt.
-  std::optional<Link> find_center() {
-    const auto found = target();
-    if (!found) return std::nullopt;
-    target_ = *found;
-    for (const Address& address : addresses()) {
-      Connected connected = connect_to(address, end_);
-      if (connected.error != 0) {
-        trouble_ = std::strerror(connected.error);
-        continue;
-      }
-      trouble_ = "something answers there, but not as rank 0 of Paceline does";
-      Link link(std::move(connected.socket));
-      link.allow_bodies_of(welcome_size_max);  // which may come right behind what is heard first
-      waiting_.clear();
-      Greeting greeting = own_greeting(identity_, target_.nonce);
-      if (!rendezvous_.secret.empty()) greeting.challenge = random_nonce();
-      link.send(FrameKind::hello, to_text(greeting));
-      if (is_heard(link, greeting)) return link;
-    }
-    return std::nullopt;
+  void look_at_file() {
+    if (rendezvous_.file.empty()) return;
+    addresses_.clear();
+    const auto published = read_published(rendezvous_.file);
+    trouble_ = "no such file, or none that rank 0 wrote";
+    if (!published) return;
+    addresses_ = {published->address};
+    meeting_ = published->number;
+    place_ = to_text(published->address);
   }
 
-  // A name that does not resolve stays so: it ends the attempt early.
-  const std::vector<Address>& addresses() {
-    if (resolved_ == target_) return addresses_;
-    const Seconds left(std::chrono::duration<double>(end_ - Clock::now()).count());
-    try {
-      addresses_ = resolve(target_.host, target_.port, std::max(left, Seconds(0.01)));
-    } catch (const ResolveError& error) {
-      fail_to_join(fmt::format(
-          "rank 0 cannot be found: {}; {} must name the machine of rank 0", error.what(),
-          rendezvous_.host_source.empty() ? "the file" : rendezvous_.host_source));
+  // One attempt; nullopt where nobody answers as rank 0 does.
+  std::optional<Joined> join_at(const Address& address) {
+    Opened connected = connect_to(address, end_);
+    if (connected.error != 0) {
+      trouble_ = std::strerror(connected.error);
+      return std::nullopt;
     }
-    resolved_ = target_;
-    return addresses_;
+    trouble_ = "something answers there, but not as rank 0 of Paceline does";
+    auto link = std::make_unique<Link>(std::move(connected.socket));
+    const Greeting own = own_greeting(identity_, meeting_, !rendezvous_.secret.empty());
+    const std::string hello = to_text(own);
+    say(*link, FrameKind::hello, hello);
+    const auto answer = answer_on(*link);
+    if (!answer) return std::nullopt;
+    // Rank 0 began to wait before it heard of this rank. What it says may take a moment.
+    decided_by_ = steady_now() + connect_ + moment;
+    const auto proof_at = answer->rfind('\n') + 1;  // behind the greeting; no line break: 0
+    const std::string text = answer->substr(0, proof_at), proof = answer->substr(proof_at);
+    const auto rank_0 = parse_greeting(text);
+    if (!rank_0) return std::nullopt;
+    const std::string& secret = rendezvous_.secret;
+    if (!is_same_proof(proof, proof_of("rank 0", secret, hello, text))) {
+      throw UsageError(fmt::format("rank 0 at {} has another secret than this rank", place_));
+    }
+    say(*link, FrameKind::proof, proof_of("other rank", secret, hello, text));
+    Joined joined;
+    joined.address = local_address(link->socket()).host;
+    if (rank_0->machine != own.machine) compare_clocks(*link, joined);
+    (void)await(*link, FrameKind::welcome);
+    joined.peers.push_back({Rank(0), rank_0->who(), std::move(link)});
+    return joined;
   }
 
-  bool is_heard(Link& link, const Greeting& greeting) {
-    bool is_proved = greeting.challenge.empty();
-    while (Clock::now() < end_) {
-      if (const auto frame = next_frame(link, end_)) {
-        if (frame->kind == FrameKind::heard) {
-          if (is_proved) return true;
-          throw UsageError(
-              "rank 0 has no shared secret, and this rank has one; "
-              "set PACELINE_SECRET_FILE alike everywhere");
-        }
-        if (frame->kind == FrameKind::challenge && !is_proved) {
-          answer(link, greeting, frame->body);
-          is_proved = true;
-        }
-        if (frame->kind == FrameKind::refusal) be_refused(*frame);
-      } else if (link.end()) {
-        return false;
-      }
-      // Rank 0 of this run may come only now, and be elsewhere than an earlier one.
-      if (rendezvous_.kind == Rendezvous::Kind::file && target() != target_) return false;
-    }
-    return false;
+  void say(Link& link, FrameKind kind, std::string_view body) const {
+    link.send(to_bytes(kind, 0, body), end_);
   }
 
-  // Writes what is left and takes one frame, waiting a little for it. No more is read before those
-  // behind it are taken: who sends many of them is not heard faster than that.
-  std::optional<Frame> next_frame(Link& link, Clock::time_point end) {
-    link.write();
-    if (waiting_.empty()) read(link);
-    if (waiting_.empty()) {
-      const short events = link.has_output() ? POLLIN | POLLOUT : POLLIN;
-      pollfd polled{link.file(), events, 0};
-      ::poll(&polled, 1, std::min(50, milliseconds_until(end)));
-      read(link);
-    }
-    if (waiting_.empty()) return std::nullopt;
-    Frame first = std::move(waiting_.front());
-    waiting_.pop_front();
-    return first;
-  }
-
-  void read(Link& link) {
-    for (Frame& frame : link.read()) waiting_.push_back(std::move(frame));
-  }
-
-  // Rank 0 proves that it has the secret before this rank does.
-  void answer(Link& link, const Greeting& greeting, const std::string& challenge) const {
-    const auto lines = split_lines(challenge);
-    const std::string text = to_text(greeting);
-    if (lines.size() != 2 ||
-        !is_same_proof(lines[1],
-                       proof_of_center(rendezvous_.secret, greeting.challenge, lines[0], text))) {
-      throw UsageError(fmt::format("rank 0 at {} has another secret than this rank",
-                                   host_port(target_.host, target_.port)));
-    }
-    link.send(FrameKind::proof,
-              proof_of_rank(rendezvous_.secret, greeting.challenge, lines[0], text));
+  // What rank 0 answers. nullopt when that does not come: a file may be of an earlier run, and rank
+  // 0 of this one write another.
+  std::optional<std::string> answer_on(Link& link) const {
+    const auto soon = steady_now() + stale_answer_max;
+    const auto frame = link.receive(rendezvous_.file.empty() ? end_ : std::min(end_, soon));
+    if (frame && frame->kind == FrameKind::refusal) be_refused(*frame);
+    if (!frame || frame->kind != FrameKind::answer) return std::nullopt;
+    return frame->body;
   }
 
   [[noreturn]] static void be_refused(const Frame& refusal) {
@@ -191,70 +138,56 @@ class Joining {
     fail_to_join(refusal.body);
   }
 
-  Joined wait_for_all(Link link) {
-    // Rank 0 began to wait before it heard of this one. What it says may take a moment.
-    constexpr Seconds moment(1.0);
-    const auto end = Clock::now() + duration_of(connect_ + moment);
-    while (Clock::now() < end) {
-      if (const auto frame = next_frame(link, end)) {
-        if (frame->kind == FrameKind::refusal) be_refused(*frame);
-        if (frame->kind == FrameKind::welcome) return joined(std::move(link), frame->body);
-      } else if (link.end()) {
-        fail_to_join(fmt::format("rank 0 at {} has ended before all ranks had come",
-                                 host_port(target_.host, target_.port)));
-      }
+  // The next frame of that kind from rank 0.
+  [[nodiscard]] Frame await(Link& link, FrameKind kind) const {
+    while (auto frame = link.receive(decided_by_)) {
+      if (frame->kind == FrameKind::refusal) be_refused(*frame);
+      if (frame->kind == kind) return std::move(*frame);
+    }
+    if (link.end()) {
+      fail_to_join(fmt::format("rank 0 at {} has ended before all ranks had come", place_));
     }
     fail_to_join(fmt::format("rank 0 at {} has not said within {:.3g} s that all ranks had come",
-                             host_port(target_.host, target_.port), (connect_ + moment).value()));
+                             place_, (connect_ + moment).value()));
   }
 
-  // Welcome: the greeting of rank 0, then the host of every rank.
-  Joined joined(Link link, const std::string& welcome) {
-    const auto lines = split_lines(welcome);
-    constexpr std::size_t of_greeting = greeting_lines;
-    if (lines.size() != of_greeting + identity_.world_size.value()) {
-      fail_to_join("rank 0 welcomes another number of ranks");
+  // The clock of rank 0 was read between two moments here: in their middle, give or take half.
+  void compare_clocks(Link& link, Joined& joined) const {
+    for (int i = 0; i < clock_pings; ++i) {
+      const Seconds asked = steady_now();
+      say(link, FrameKind::ping, "");
+      const auto there = number_of<double>(await(link, FrameKind::pong).body);
+      const Seconds here = steady_now(), error = (here - asked) / 2;
+      if (!there || !std::isfinite(*there) || (i > 0 && error >= joined.clock_error)) continue;
+      joined.clock_error = error;
+      joined.clock_offset = Seconds(*there) - (asked + error);
     }
-    std::string head;
-    for (std::size_t i = 0; i < of_greeting; ++i) head += lines[i] + '\n';
-    const auto center = parse_greeting(head);
-    if (!center) fail_to_join("rank 0 greets in another way");
-    Joined all;
-    all.hosts.assign(lines.begin() + of_greeting, lines.end());
-    all.address = local_address(link.socket()).host();
-    all.same_machine = center->machine == own_greeting(identity_, {}).machine;
-    link.put_back(
-        {std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end())});
-    all.peers.push_back({Rank(0), center->who(), std::move(link)});
-    return all;
   }
 
   [[noreturn]] void give_up() const {
     const char* const hint =
         "is rank 0 started, and is this its address? PACELINE_CONNECT_TIMEOUT sets the limit";
-    if (target_.host.empty()) {
+    if (place_.empty()) {
       fail_to_join(fmt::format("rank 0 has not written {} within {:.3g} s: {}; {}",
                                rendezvous_.file, connect_.value(), trouble_, hint));
     }
-    fail_to_join(fmt::format("rank 0 at {} cannot be reached within {:.3g} s: {}; {}",
-                             host_port(target_.host, target_.port), connect_.value(), trouble_,
-                             hint));
+    fail_to_join(fmt::format("rank 0 at {} cannot be reached within {:.3g} s: {}; {}", place_,
+                             connect_.value(), trouble_, hint));
   }
 
   const RankIdentity& identity_;
   const Rendezvous& rendezvous_;
   Seconds connect_;
-  Clock::time_point end_;
-  Target target_;
-  std::string trouble_;
-  std::optional<Target> resolved_;
+  Seconds end_, decided_by_;
   std::vector<Address> addresses_;
-  std::deque<Frame> waiting_;  // that were read and not yet taken
+  std::string place_;    // where rank 0 should be: host:port
+  std::string meeting_;  // the number in the file
+  std::string trouble_;
 };
 
 }  // namespace
 
-Joined join_center(const RankIdentity& identity, const Rendezvous& rendezvous, Seconds connect) {
+Joined join_rank_0(const RankIdentity& identity, const Rendezvous& rendezvous, Seconds connect) {
   return Joining(identity, rendezvous, connect).join();
 }
 

@@ -1,163 +1,131 @@
 #include "real/launch/link.h"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/uio.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace paceline::real {
 namespace {
 
+constexpr char heartbeat = '.';
+
 // Room made on a header's word: for the results of a large run, and no more than a machine has.
 constexpr std::uint64_t reserved_max = 256 << 20;
 
-constexpr std::array<unsigned char, 3> magic{'P', 'L', 'C'};
+struct Header {
+  std::array<char, 3> magic{'P', 'L', 'C'};
+  FrameKind kind{};
+  std::uint32_t turn = 0;
+  std::uint64_t length = 0;
+};
+static_assert(sizeof(Header) == 16 && std::endian::native == std::endian::little);
 
-template <class Number>
-void put(unsigned char* place, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) {
-    place[i] = static_cast<unsigned char>(number >> (8 * i));
-  }
-}
-
-template <class Number>
-Number get(const unsigned char* place) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) {
-    number = static_cast<Number>(number | (static_cast<Number>(place[i]) << (8 * i)));
-  }
-  return number;
-}
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
 
-std::string_view name_of(FrameKind kind) {
-  switch (kind) {
-    case FrameKind::hello: return "hello";
-    case FrameKind::heard: return "heard";
-    case FrameKind::welcome: return "welcome";
-    case FrameKind::refusal: return "refusal";
-    case FrameKind::heartbeat: return "heartbeat";
-    case FrameKind::ping: return "ping";
-    case FrameKind::pong: return "pong";
-    case FrameKind::broadcast: return "broadcast";
-    case FrameKind::gather: return "gather";
-    case FrameKind::failure: return "failure";
-    case FrameKind::leave: return "leave";
-    case FrameKind::left: return "left";
-    case FrameKind::challenge: return "challenge";
-    case FrameKind::proof: return "proof";
+std::string to_bytes(FrameKind kind, std::uint32_t turn, std::string_view body) {
+  const Header header{.kind = kind, .turn = turn, .length = body.size()};
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes.append(body);
+}
+
+Link::Link(Socket socket) : socket_(std::move(socket)) {
+  const int on = 1;  // small frames go out at once
+  ::setsockopt(socket_.file(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+bool Link::send(std::string_view bytes, Seconds until) {
+  // Another frame may be on its way. (A timed mutex is nothing that gcc 12's thread sanitizer
+  // knows.)
+  std::unique_lock lock(sending_, std::defer_lock);
+  while (!lock.try_lock() && steady_now() < until) ::poll(nullptr, 0, 1);
+  std::size_t sent = 0;
+  while (lock && sent < bytes.size()) {
+    const auto left = bytes.substr(sent);
+    const ssize_t n = ::send(socket_.file(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    if (n > 0 || (n < 0 && errno == EINTR)) continue;
+    if (!would_block() || !wait_for(socket_.file(), POLLOUT, until)) break;
   }
-  return "unknown";
+  if (sent > 0 && sent < bytes.size()) shut_down();
+  return lock && sent == bytes.size();
 }
 
-Link::Link(Socket socket) : socket_(std::move(socket)) { prepare_stream(socket_); }
-
-void Link::send(FrameKind kind, std::uint32_t turn, std::shared_ptr<const std::string> body) {
-  Outgoing frame{{}, std::move(body)};
-  std::copy(magic.begin(), magic.end(), frame.header.begin());
-  frame.header[3] = static_cast<unsigned char>(kind);
-  put(&frame.header[4], turn);
-  put(&frame.header[8], static_cast<std::uint64_t>(frame.body->size()));
-  output_.push_back(std::move(frame));
+void Link::beat() {
+  const std::unique_lock lock(sending_, std::try_to_lock);
+  if (lock) (void)::send(socket_.file(), &heartbeat, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void Link::send(FrameKind kind, std::string body) {
-  send(kind, 0, std::make_shared<const std::string>(std::move(body)));
-}
-
-void Link::write() {
-  while (has_output()) {
-    Outgoing& frame = output_.front();
-    const std::size_t body_written = frame.written < header_size ? 0 : frame.written - header_size;
-    const std::size_t header_written = std::min(frame.written, header_size);
-    iovec parts[2] = {
-        {frame.header.data() + header_written, header_size - header_written},
-        {const_cast<char*>(frame.body->data()) + body_written, frame.body->size() - body_written}};
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = 2;
-    const ssize_t n = ::sendmsg(socket_.file(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n < 0) {
-      broken_ = true;
-      return;
-    }
-    frame.written += static_cast<std::size_t>(n);
-    if (frame.written == header_size + frame.body->size()) output_.pop_front();
-  }
-}
-
-void Link::drop_output() {
-  const bool under_way = !output_.empty() && output_.front().written > 0;
-  output_.resize(under_way ? 1 : 0);
-}
-
-bool Link::is_delivered() const {
-  if (broken_ || end_) return true;
-  int unacknowledged = 0;
-  if (::ioctl(socket_.file(), SIOCOUTQ, &unacknowledged) != 0) return output_.empty();
-  return output_.empty() && unacknowledged == 0;
-}
-
-std::vector<Frame> Link::read() {
-  std::vector<Frame> frames = std::exchange(put_back_, {});
-  heard_something_ = false;
-  char bytes[65536];
+bool Link::read() {
+  input_.erase(0, std::exchange(taken_, 0));
+  std::array<char, 65536> bytes;
+  bool has_heard = false;
   for (int turns = 0; turns < 16 && !end_; ++turns) {
-    const ssize_t n = ::recv(socket_.file(), bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t n = ::recv(socket_.file(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (n < 0 && would_block()) break;
     if (n > 0) {
-      heard_something_ = true;
-      take(std::string_view(bytes, static_cast<std::size_t>(n)), frames);
+      input_.append(bytes.data(), static_cast<std::size_t>(n));
+      has_heard = true;
     } else if (n == 0 || errno == ECONNRESET || errno == EPIPE) {
       end_ = "its connection closed";
     } else {
       end_ = std::string("its connection broke: ") + std::strerror(errno);
     }
   }
-  return frames;
+  return has_heard;
 }
 
-void Link::take(std::string_view bytes, std::vector<Frame>& frames) {
-  while (!bytes.empty() && !end_) {
-    if (header_bytes_ < header_size) {
-      const std::size_t n = std::min(header_size - header_bytes_, bytes.size());
-      std::memcpy(header_.data() + header_bytes_, bytes.data(), n);
-      header_bytes_ += n;
-      bytes.remove_prefix(n);
-      if (header_bytes_ == header_size) read_header();
-    }
-    if (header_bytes_ < header_size || end_) continue;
-    const std::size_t n = std::min<std::uint64_t>(body_left_, bytes.size());
-    frame_.body.append(bytes.substr(0, n));
-    body_left_ -= n;
-    bytes.remove_prefix(n);
-    if (body_left_ > 0) continue;
-    frames.push_back(std::exchange(frame_, Frame{}));
-    header_bytes_ = 0;
-  }
-}
-
-void Link::read_header() {
-  const auto length = get<std::uint64_t>(&header_[8]);
-  const bool known = std::equal(magic.begin(), magic.end(), header_.begin());
-  if (!known || length > body_max_) {
+std::optional<Frame> Link::take() {
+  while (taken_ < input_.size() && input_[taken_] == heartbeat) ++taken_;
+  Header header;
+  const std::string_view left = std::string_view(input_).substr(taken_);
+  if (left.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, left.data(), sizeof header);
+  if (header.magic != Header().magic || header.length > body_max_) {
     end_ = "its connection carries something else";
-    return;
+    taken_ = input_.size();
+    return std::nullopt;
   }
-  frame_.kind = static_cast<FrameKind>(header_[3]);
-  frame_.turn = get<std::uint32_t>(&header_[4]);
-  body_left_ = length;
-  // A body that grew by copies would keep the thread from its other links.
-  frame_.body.reserve(std::min(length, reserved_max));
+  if (left.size() - sizeof header < header.length) {
+    // Growing by copies would keep the thread from its other links.
+    input_.reserve(taken_ + sizeof header + std::min(header.length, reserved_max));
+    return std::nullopt;
+  }
+  taken_ += sizeof header + header.length;
+  return Frame{header.kind, header.turn, std::string(left.substr(sizeof header, header.length))};
 }
 
-void Link::close_output() const { ::shutdown(socket_.file(), SHUT_WR); }
+std::optional<Frame> Link::receive(Seconds until) {
+  while (steady_now() < until) {
+    if (auto frame = take()) return frame;
+    if (end_) return std::nullopt;
+    wait_for(socket_.file(), POLLIN, until);
+    read();
+  }
+  return std::nullopt;
+}
+
+void Link::shut_down() const { ::shutdown(socket_.file(), SHUT_RDWR); }
+
+void wait_for_delivery(const std::vector<Link*>& links, Seconds until) {
+  const auto has_all = [](const Link* link) {
+    int unacknowledged = 0;
+    return ::ioctl(link->socket().file(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+  };
+  while (!std::ranges::all_of(links, has_all) && steady_now() < until) ::poll(nullptr, 0, 1);
+}
 
 }  // namespace paceline::real

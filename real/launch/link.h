@@ -1,13 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
-#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "real/launch/socket.h"
@@ -16,88 +13,68 @@ namespace paceline::real {
 
 // What travels between a rank and rank 0. The values are those on the wire.
 enum class FrameKind : std::uint8_t {
-  hello = 1,      // to rank 0: who joins
-  heard = 2,      // from rank 0: it is rank 0, and the others are waited for
-  welcome = 3,    // from rank 0: all are there
-  refusal = 4,    // from rank 0: why there will be no group
-  heartbeat = 5,  // says nothing
-  ping = 6,       // to rank 0
-  pong = 7,       // its clock
+  hello = 1,    // to rank 0: the greeting of who joins
+  answer = 2,   // from rank 0: its greeting, and the proof that it has the secret
+  proof = 3,    // to rank 0: the rank's
+  ping = 4,     // to rank 0
+  pong = 5,     // its clock
+  welcome = 6,  // from rank 0: all ranks are there
+  refusal = 7,  // from rank 0: why there will be no group
   broadcast = 8,
   gather = 9,
-  failure = 10,    // to rank 0: a message; from rank 0: a whole line
-  leave = 11,      // to rank 0
-  left = 12,       // from rank 0: all leave
-  challenge = 13,  // from rank 0, which shares a secret: its nonce and its proof, a line each
-  proof = 14,      // to rank 0: the rank's
+  leave = 10,    // to rank 0: this rank is done; from it: all are
+  failure = 11,  // to rank 0: a message; from rank 0: a whole line
 };
 
 // The turn of a refusal for how ranks were started, which is their user's to change; else 0.
 inline constexpr std::uint32_t refused_usage = 1;
 
-[[nodiscard]] std::string_view name_of(FrameKind kind);
-
 struct Frame {
-  FrameKind kind = FrameKind::heartbeat;
+  FrameKind kind{};
   std::uint32_t turn = 0;  // which call of a rank it belongs to
   std::string body;
 };
 
-// Frames over a stream that does not block. Header: "PLC", kind, turn and length of the body,
-// little end first. Used by one thread at a time.
+// As it travels: "PLC", kind, turn and length of the body, little end first, then the body.
+[[nodiscard]] std::string to_bytes(FrameKind kind, std::uint32_t turn, std::string_view body);
+
+// Frames over a connection. One thread reads; any may send.
 class Link {
  public:
   explicit Link(Socket socket);
 
-  // Queues a frame; a body that many get is not copied for each.
-  void send(FrameKind kind, std::uint32_t turn, std::shared_ptr<const std::string> body);
-  void send(FrameKind kind, std::string body);
+  // Sends a frame, or several, waiting for room. False when the time is over or the connection is:
+  // if a part is sent already, the connection ends.
+  bool send(std::string_view bytes, Seconds until);
+  // Sends a byte that is no frame and says that this side is alive, unless a frame is on its way.
+  void beat();
 
-  // Writes what the stream takes now.
-  void write();
-  [[nodiscard]] bool has_output() const { return !broken_ && !output_.empty(); }
-  // Forgets what has not begun to go out, so that what follows is not behind it.
-  void drop_output();
-  // What was written has reached the other machine.
-  [[nodiscard]] bool is_delivered() const;
-
-  // Reads what there is, up to a megabyte, so that one link does not keep others waiting.
-  [[nodiscard]] std::vector<Frame> read();
-  // The next read() begins with these.
-  void put_back(std::vector<Frame> frames) { put_back_ = std::move(frames); }
-  [[nodiscard]] bool heard_something() const { return heard_something_; }  // in the last read()
+  // Reads what there is, up to a megabyte, so that one link does not keep others waiting. False
+  // when that is nothing.
+  bool read();
+  // The next frame of what was read.
+  [[nodiscard]] std::optional<Frame> take();
+  // Waits for the next frame. nullopt when the time is over or the connection is.
+  [[nodiscard]] std::optional<Frame> receive(Seconds until);
   // Why nothing more will come: `its connection closed`.
   [[nodiscard]] const std::optional<std::string>& end() const { return end_; }
-  void close_output() const;
 
+  // Ends the connection for both sides; wakes who sends or polls.
+  void shut_down() const;
+  // Of larger ones the connection ends. 64 KiB at first: who greets may not belong to the run.
   void allow_bodies_of(std::uint64_t bytes) { body_max_ = bytes; }
-  [[nodiscard]] int file() const { return socket_.file(); }
   [[nodiscard]] const Socket& socket() const { return socket_; }
 
  private:
-  static constexpr std::size_t header_size = 16;
-  using Header = std::array<unsigned char, header_size>;
-
-  struct Outgoing {
-    Header header;
-    std::shared_ptr<const std::string> body;
-    std::size_t written = 0;
-  };
-
-  void take(std::string_view bytes, std::vector<Frame>& frames);
-  void read_header();
-
   Socket socket_;
-  std::deque<Outgoing> output_;
-  bool broken_ = false;  // nothing can be written; what was received before may still be read
-  Header header_{};
-  std::size_t header_bytes_ = 0;
-  Frame frame_;
-  std::uint64_t body_left_ = 0;
-  std::uint64_t body_max_ = 1 << 16;  // of a greeting, by a peer that may not belong to the run
-  std::vector<Frame> put_back_;
-  bool heard_something_ = false;
+  std::mutex sending_;
+  std::string input_;
+  std::size_t taken_ = 0;  // of the input
+  std::uint64_t body_max_ = 1 << 16;
   std::optional<std::string> end_;
 };
+
+// Waits until the other sides have all that was sent, or the time is over.
+void wait_for_delivery(const std::vector<Link*>& links, Seconds until);
 
 }  // namespace paceline::real

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 
 #include "models/text/number.h"
@@ -11,91 +12,65 @@
 namespace paceline::real {
 namespace {
 
-struct Variable {
-  std::string name;
-  std::uint32_t value = 0;
-
-  [[nodiscard]] std::string text() const { return fmt::format("{}={}", name, value); }
-};
-
-std::optional<Variable> find_number(const Environment& environment, const std::string& name) {
-  const auto text = environment(name);
-  if (!text) return std::nullopt;
-  if (const auto value = number_of<std::uint32_t>(*text)) return Variable{name, *value};
-  throw UsageError(fmt::format("{}={} is not a whole number; launchers count ranks from 0: {}=0",
-                               name, *text, name));
-}
-
 struct Launcher {
   const char* name;
   const char* rank;
-  std::array<const char*, 2> size;  // the first that is set
+  const char* size;
+  const char* older_size;  // Slurm's earlier name for it
   const char* local_rank;
   const char* local_size;
 };
 
 constexpr std::array<Launcher, 3> launchers{{
-    {"torchrun", "RANK", {"WORLD_SIZE", nullptr}, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
-    {"Open MPI",
-     "OMPI_COMM_WORLD_RANK",
-     {"OMPI_COMM_WORLD_SIZE", nullptr},
-     "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"Slurm",
-     "SLURM_PROCID",
-     {"SLURM_NTASKS", "SLURM_NPROCS"},
-     "SLURM_LOCALID",
+    {"torchrun", "RANK", "WORLD_SIZE", nullptr, "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr,
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_LOCALID",
      "SLURM_NTASKS_PER_NODE"},
 }};
 
-std::optional<Variable> find_size(const Environment& environment, const Launcher& launcher) {
-  for (const char* name : launcher.size) {
-    if (name == nullptr) continue;
-    if (auto size = find_number(environment, name)) return size;
-  }
-  return std::nullopt;
+std::optional<std::uint32_t> find_number(const Environment& environment, const char* name) {
+  const auto text = environment(name);
+  if (!text) return std::nullopt;
+  if (const auto value = number_of<std::uint32_t>(*text)) return value;
+  throw UsageError(fmt::format("{}={} is not a whole number; launchers count ranks from 0: {}=0",
+                               name, *text, name));
 }
 
-// A batch script of Slurm has a number of tasks and is no task itself.
-bool is_batch_script(const Launcher& launcher) { return launcher.rank[0] == 'S'; }
-
-void check_pair(const Launcher& launcher, const Variable& rank, const Variable& size) {
-  if (size.value == 0) {
+void check_rank(const char* rank_name, std::uint32_t rank, const char* size_name,
+                std::uint32_t size) {
+  if (size == 0) {
     throw UsageError(
-        fmt::format("{} leaves no rank; set it to the number of processes", size.text()));
+        fmt::format("{}=0 leaves no rank; set it to the number of processes", size_name));
   }
-  if (rank.value >= size.value) {
-    throw UsageError(
-        fmt::format("{} of {} is no rank: they go from 0 to {}; set {} anew for every "
-                    "process",
-                    rank.text(), size.text(), size.value - 1, launcher.rank));
-  }
+  if (rank < size) return;
+  throw UsageError(
+      fmt::format("{}={} of {}={} is no rank: they go from 0 to {}; set {} anew for every process",
+                  rank_name, rank, size_name, size, size - 1, rank_name));
 }
 
 std::optional<RankIdentity> identity_of(const Environment& environment, const Launcher& launcher) {
+  const bool is_slurm = launcher.older_size != nullptr;
+  const bool is_older = is_slurm && !environment(launcher.size);
+  const char* const size_name = is_older ? launcher.older_size : launcher.size;
   const auto rank = find_number(environment, launcher.rank);
-  const auto size = find_size(environment, launcher);
-  if (!rank && (!size || is_batch_script(launcher))) return std::nullopt;
-  if (!rank) {
-    throw UsageError(
-        fmt::format("{} is set, {} is not; set both, or neither", size->text(), launcher.rank));
+  const auto size = find_number(environment, size_name);
+  // A batch script of Slurm has a number of tasks and is no task itself.
+  if (!rank && (!size || is_slurm)) return std::nullopt;
+  if (!rank || !size) {
+    const char* const set = rank ? launcher.rank : size_name;
+    throw UsageError(fmt::format("{}={} is set, {} is not; set both, or neither", set,
+                                 rank ? *rank : *size, rank ? launcher.size : launcher.rank));
   }
-  if (!size) {
-    throw UsageError(
-        fmt::format("{} is set, {} is not; set both, or neither", rank->text(), launcher.size[0]));
-  }
-  check_pair(launcher, *rank, *size);
-  RankIdentity identity{Rank(rank->value), RankCount(size->value), 0, 0, launcher.name};
+  check_rank(launcher.rank, *rank, size_name, *size);
   const auto local_rank = find_number(environment, launcher.local_rank);
   const auto local_size = find_number(environment, launcher.local_size);
-  if (local_rank) identity.local_rank = local_rank->value;
-  if (local_size) identity.local_size = local_size->value;
-  if (local_rank && local_size && local_rank->value >= local_size->value &&
-      !is_batch_script(launcher)) {
-    throw UsageError(fmt::format("{} of {} is no rank of this machine: they go from 0 to one less",
-                                 local_rank->text(), local_size->text()));
+  // Slurm's tasks per node are what was asked for, which a node may exceed.
+  if (local_rank && local_size && !is_slurm) {
+    check_rank(launcher.local_rank, *local_rank, launcher.local_size, *local_size);
   }
-  return identity;
+  return RankIdentity{Rank(*rank), RankCount(*size), local_rank.value_or(0), local_size.value_or(0),
+                      launcher.name};
 }
 
 }  // namespace

@@ -1,25 +1,18 @@
 #pragma once
 
-#include <sys/socket.h>
-
-#include <chrono>
 #include <cstdint>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/units/units.h"
+#include "real/clock.h"
 
 namespace paceline::real {
 
-using Clock = std::chrono::steady_clock;
+// Milliseconds until then for poll(), rounded up; 0 when it is past.
+[[nodiscard]] int milliseconds_until(Seconds then);
 
-[[nodiscard]] Clock::duration duration_of(Seconds time);
-
-// Milliseconds until then for poll(), rounded up, 0 when it is over.
-[[nodiscard]] int milliseconds_until(Clock::time_point then);
-
-// An open file, closed at the end.
+// Owns an open file, and closes it at the end.
 class Socket {
  public:
   Socket() = default;
@@ -37,62 +30,49 @@ class Socket {
   int file_ = -1;
 };
 
-// An IPv4 or IPv6 address with a port.
+// Waits until the file can be read (POLLIN) or written (POLLOUT). False when the time is over.
+bool wait_for(int file, short events, Seconds until);
+
+// The host is numeric, IPv4 or IPv6.
 struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-
-  [[nodiscard]] std::string host() const;  // 10.0.0.1; an IPv4 address also when mapped into IPv6
-  [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] bool is_loopback() const;
-  void set_port(std::uint16_t port);
+  std::string host;
+  std::uint16_t port = 0;
 };
 
-// host:port, with brackets about an IPv6 address.
-[[nodiscard]] std::string host_port(const std::string& host, std::uint16_t port);
-
-// A name that has no address, or none within the limit.
-class ResolveError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// The addresses of a name, in the order of the system's preference; at least one. A name server
-// that does not answer is not waited for beyond the limit.
-[[nodiscard]] std::vector<Address> resolve(const std::string& host, std::uint16_t port,
-                                           Seconds limit);
-
+// host:port, with brackets around an IPv6 address. The host may be a name.
+[[nodiscard]] std::string to_text(const Address& address);
 [[nodiscard]] bool is_numeric(const std::string& host);
+[[nodiscard]] bool is_loopback(const std::string& host);
 
-// A listening socket that does not block, or errno in `error` where there can be none.
-struct Listening {
+// The hosts that a name or a number stands for in the order that the system prefers, at least one;
+// or why there is none. A name server that does not answer is not waited for beyond the limit.
+struct Resolved {
+  std::vector<std::string> hosts;
+  std::string error;
+};
+[[nodiscard]] Resolved resolve(const std::string& host, Seconds limit);
+
+// A socket that does not block, or errno where there is none.
+struct Opened {
   Socket socket;
   int error = 0;
 };
-[[nodiscard]] Listening listen_on(const Address& address);
-[[nodiscard]] Listening listen_everywhere(std::uint16_t port);
-
-// A port that no socket of this machine has now, and that the kernel gives to none by itself: it
-// lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws
-// std::runtime_error when 100 ports at random were all taken.
-[[nodiscard]] std::uint16_t free_port();
-
-// Connects before the time is over; errno in `error` otherwise.
-struct Connected {
-  Socket socket;
-  int error = 0;
-};
-[[nodiscard]] Connected connect_to(const Address& address, Clock::time_point until);
-
-// Small messages go out at once, and the socket does not block.
-void prepare_stream(const Socket& socket);
+[[nodiscard]] Opened listen_on(const Address& address);
+[[nodiscard]] Opened listen_everywhere(std::uint16_t port);
+// Connects before the time is over.
+[[nodiscard]] Opened connect_to(const Address& address, Seconds until);
 
 [[nodiscard]] Address local_address(const Socket& socket);
 
-// An address of this machine by which others may reach it: of an interface whose name begins as one
-// of these, or else of the machine's name, or else of the first interface that is up. Throws
+// A port that no socket of this machine has now, and that the kernel gives to none by itself: it
+// lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws
+// std::runtime_error when 100 random ports were all taken.
+[[nodiscard]] std::uint16_t free_port();
+
+// A host by which others may reach this machine: of an interface whose name begins with one of
+// these, or else of the machine's name, or else of the first interface that is up. Throws
 // UsageError when interfaces are named and none is there.
-[[nodiscard]] Address own_address(const std::vector<std::string>& interfaces);
+[[nodiscard]] std::string own_host(const std::vector<std::string>& interfaces);
 
 [[nodiscard]] std::string host_name();
 

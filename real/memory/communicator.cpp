@@ -1,7 +1,6 @@
 #include "real/memory/communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -42,8 +41,7 @@ class World {
   // False when it takes longer than the timeout.
   bool wait(const Ticket& ticket, Seconds timeout) {
     std::unique_lock lock(mutex_);
-    return arrived_.wait_for(lock, std::chrono::duration<double>(timeout.value()),
-                             [&] { return ticket.done; });
+    return arrived_.wait_for(lock, as_duration(timeout), [&] { return ticket.done; });
   }
 
  private:
@@ -117,10 +115,6 @@ class MemoryCommunicator : public HostCommunicator {
     }
     return events;
   }
-  bool do_has_native(collectives::Collective /*collective*/) const override { return false; }
-  EventPtr do_native(const NativeCall& /*call*/) override {
-    PACELINE_UNREACHABLE("memory has no collectives of its own");
-  }
 
   std::shared_ptr<World> world_;
   Seconds timeout_;
@@ -133,14 +127,6 @@ std::unique_ptr<Communicator> connect_memory(const ConnectRequest& request) {
       request, join_thread_world<World>(request.rank, *request.meeting));
 }
 
-Backend memory_backend() {
-  return {"memory",
-          "ranks are threads of one process; the reference",
-          "",
-          {},
-          "",
-          connect_memory,
-          RanksAre::threads};
-}
+Backend memory_backend() { return {.connect = connect_memory, .ranks = RanksAre::threads}; }
 
 }  // namespace paceline::real

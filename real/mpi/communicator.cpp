@@ -245,12 +245,11 @@ class MpiCommunicator : public HostCommunicator {
                   MPI_Request* request);
   void begin_all_reduce(const NativeCall& call, NativeWork& work);
   void begin_reduce_scatter(const NativeCall& call, NativeWork& work);
-  void begin_all_gather(const NativeCall& call, NativeWork& work);
-  void begin_broadcast(const NativeCall& call, NativeWork& work);
-  void begin_reduce(const NativeCall& call, NativeWork& work);
-  void begin_all_to_all(const NativeCall& call, NativeWork& work);
-  void begin_scatter(const NativeCall& call, NativeWork& work);
-  void begin_gather(const NativeCall& call, NativeWork& work);
+  void begin_with_root(const NativeCall& call, NativeWork& work);
+  void begin_between_all(const NativeCall& call, NativeWork& work);
+  [[nodiscard]] ElementRange own_chunk(const NativeCall& call) const {
+    return Partition::even({ElementCount(0), call.count}, size().value()).chunk(rank().value());
+  }
 
   const Library& library_;
   Seconds timeout_;
@@ -312,12 +311,12 @@ EventPtr MpiCommunicator::do_native(const NativeCall& call) {
   switch (call.collective) {
     case Collective::all_reduce: begin_all_reduce(call, *work); break;
     case Collective::reduce_scatter: begin_reduce_scatter(call, *work); break;
-    case Collective::all_gather: begin_all_gather(call, *work); break;
-    case Collective::broadcast: begin_broadcast(call, *work); break;
-    case Collective::reduce: begin_reduce(call, *work); break;
-    case Collective::all_to_all: begin_all_to_all(call, *work); break;
-    case Collective::scatter: begin_scatter(call, *work); break;
-    case Collective::gather: begin_gather(call, *work); break;
+    case Collective::all_gather:
+    case Collective::all_to_all: begin_between_all(call, *work); break;
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::scatter:
+    case Collective::gather: begin_with_root(call, *work); break;
   }
   return work;
 }
@@ -349,7 +348,7 @@ void MpiCommunicator::begin_all_reduce(const NativeCall& call, NativeWork& work)
 void MpiCommunicator::begin_reduce_scatter(const NativeCall& call, NativeWork& work) {
   const auto [type, sum] = library_.summand(call.buffer->type());
   lay_out(call, size(), work);
-  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  const ElementRange mine = own_chunk(call);
   const auto result = on_host(*call.buffer).bytes(mine);
   const void* from = nullptr;
   void* to = result.data();
@@ -366,70 +365,56 @@ void MpiCommunicator::begin_reduce_scatter(const NativeCall& call, NativeWork& w
         rank(), "MPI_Ireduce_scatter");
 }
 
-void MpiCommunicator::begin_all_gather(const NativeCall& call, NativeWork& work) {
+void MpiCommunicator::begin_between_all(const NativeCall& call, NativeWork& work) {
   const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  HostBuffer& buffer = on_host(*call.buffer);
+  MPI_Request* const request = work.requests.next();
+  if (call.collective == Collective::all_to_all) {
+    // MPI also copies a rank's own block, from one half to the other.
+    const AllToAllBlocks blocks{size(), call.count};
+    const auto to_first = blocks.sent(Rank(0)), from_first = blocks.received(Rank(0));
+    return check(MPI_Ialltoall(buffer.bytes(to_first).data(), as_int(to_first.count), type,
+                               buffer.bytes(from_first).data(), as_int(from_first.count), type,
+                               collectives_, request),
+                 rank(), "MPI_Ialltoall");
+  }
   lay_out(call, size(), work);
-  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+  const ElementRange mine = own_chunk(call);
   const void* from = MPI_IN_PLACE;
   if (call.input != nullptr) from = on_host(*call.input).bytes(mine).data();
-  check(MPI_Iallgatherv(from, as_int(mine.count), type, on_host(*call.buffer).bytes().data(),
-                        work.counts.data(), work.begins.data(), type, collectives_,
-                        work.requests.next()),
+  check(MPI_Iallgatherv(from, as_int(mine.count), type, buffer.bytes().data(), work.counts.data(),
+                        work.begins.data(), type, collectives_, request),
         rank(), "MPI_Iallgatherv");
 }
 
-void MpiCommunicator::begin_broadcast(const NativeCall& call, NativeWork& work) {
-  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
-  check(MPI_Ibcast(on_host(*call.buffer).bytes().data(), as_int(call.count), type,
-                   static_cast<int>(call.root.value()), collectives_, work.requests.next()),
-        rank(), "MPI_Ibcast");
-}
-
-void MpiCommunicator::begin_reduce(const NativeCall& call, NativeWork& work) {
-  const auto [type, sum] = library_.summand(call.buffer->type());
-  void* const data = on_host(*call.buffer).bytes().data();
-  const bool is_root = rank() == call.root;
-  const void* from = is_root ? MPI_IN_PLACE : data;
-  if (call.input != nullptr) from = on_host(*call.input).bytes(whole(call)).data();
-  check(MPI_Ireduce(from, is_root ? data : nullptr, as_int(call.count), type, sum,
-                    static_cast<int>(call.root.value()), collectives_, work.requests.next()),
-        rank(), "MPI_Ireduce");
-}
-
-// MPI also copies a rank's own block, from one half to the other.
-void MpiCommunicator::begin_all_to_all(const NativeCall& call, NativeWork& work) {
-  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
-  const AllToAllBlocks blocks{size(), call.count};
-  const auto to_first = blocks.sent(Rank(0)), from_first = blocks.received(Rank(0));
-  HostBuffer& buffer = on_host(*call.buffer);
-  check(MPI_Ialltoall(buffer.bytes(to_first).data(), as_int(to_first.count), type,
-                      buffer.bytes(from_first).data(), as_int(from_first.count), type, collectives_,
-                      work.requests.next()),
-        rank(), "MPI_Ialltoall");
-}
-
 // In place at the root, whose own chunk is where it belongs.
-void MpiCommunicator::begin_scatter(const NativeCall& call, NativeWork& work) {
-  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
-  lay_out(call, size(), work);
-  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
+void MpiCommunicator::begin_with_root(const NativeCall& call, NativeWork& work) {
+  const auto [type, sum] = library_.summand(call.buffer->type());
   HostBuffer& buffer = on_host(*call.buffer);
-  void* const to = rank() == call.root ? MPI_IN_PLACE : buffer.bytes(mine).data();
-  check(MPI_Iscatterv(buffer.bytes().data(), work.counts.data(), work.begins.data(), type, to,
-                      as_int(mine.count), type, static_cast<int>(call.root.value()), collectives_,
-                      work.requests.next()),
-        rank(), "MPI_Iscatterv");
-}
-
-void MpiCommunicator::begin_gather(const NativeCall& call, NativeWork& work) {
-  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+  std::byte* const all = buffer.bytes().data();
+  const bool is_root = rank() == call.root;
+  const int root = static_cast<int>(call.root.value()), count = as_int(call.count);
+  MPI_Request* const request = work.requests.next();
+  if (call.collective == Collective::broadcast) {
+    return check(MPI_Ibcast(all, count, type, root, collectives_, request), rank(), "MPI_Ibcast");
+  }
+  if (call.collective == Collective::reduce) {
+    const void* from = is_root ? MPI_IN_PLACE : all;
+    if (call.input != nullptr) from = on_host(*call.input).bytes(whole(call)).data();
+    return check(
+        MPI_Ireduce(from, is_root ? all : nullptr, count, type, sum, root, collectives_, request),
+        rank(), "MPI_Ireduce");
+  }
   lay_out(call, size(), work);
-  const auto mine = Partition::even(whole(call), size().value()).chunk(rank().value());
-  HostBuffer& buffer = on_host(*call.buffer);
-  const void* const from = rank() == call.root ? MPI_IN_PLACE : buffer.bytes(mine).data();
-  check(MPI_Igatherv(from, as_int(mine.count), type, buffer.bytes().data(), work.counts.data(),
-                     work.begins.data(), type, static_cast<int>(call.root.value()), collectives_,
-                     work.requests.next()),
+  const ElementRange mine = own_chunk(call);
+  void* const own = is_root ? MPI_IN_PLACE : buffer.bytes(mine).data();
+  if (call.collective == Collective::scatter) {
+    return check(MPI_Iscatterv(all, work.counts.data(), work.begins.data(), type, own,
+                               as_int(mine.count), type, root, collectives_, request),
+                 rank(), "MPI_Iscatterv");
+  }
+  check(MPI_Igatherv(own, as_int(mine.count), type, all, work.counts.data(), work.begins.data(),
+                     type, root, collectives_, request),
         rank(), "MPI_Igatherv");
 }
 
@@ -466,13 +451,7 @@ std::unique_ptr<Communicator> connect_mpi(const ConnectRequest& request) {
 }
 
 Backend mpi_backend() {
-  return {"mpi",
-          "ranks are processes that mpirun started; MPI's messages and collectives",
-          library_version(),
-          {},
-          "",
-          connect_mpi,
-          RanksAre::mpi_processes};
+  return {.version = library_version(), .connect = connect_mpi, .ranks = RanksAre::mpi_processes};
 }
 
 }  // namespace paceline::real

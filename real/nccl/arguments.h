@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,11 +14,6 @@ namespace paceline::real::nccl {
 // NCCL's number of a version as people write it: 22809 is 2.28.9, and 2708, of the older kind,
 // 2.7.8.
 [[nodiscard]] std::string version_text(int code);
-
-[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
-// nullopt unless the text is two digits for each of that many bytes.
-[[nodiscard]] std::optional<std::vector<std::byte>> from_hex(std::string_view text,
-                                                             std::size_t bytes);
 
 // Where a device is, as NCCL tells devices apart: a machine, and a slot in it. The machine is the
 // kernel's boot, unless NCCL_HOSTID gives `host_id` for it, also an empty one.

@@ -297,7 +297,8 @@ int library_version() {
 std::string missing_here(const cuda::Devices& devices) {
   if (library_version() < oldest_version) {
     return "NCCL " + nccl::version_text(library_version()) + " is older than " +
-           nccl::version_text(oldest_version);
+           nccl::version_text(oldest_version) +
+           ", from which on calls need not block (training itself asks for 2.5)";
   }
   return devices.missing;
 }
@@ -345,26 +346,28 @@ int agree_on_device(const ConnectRequest& request) {
   return device;
 }
 
+// Before the bytes of ids, which may begin with any.
+constexpr char ids_follow = '=';
+
 std::string make_ids(std::size_t count) {
-  std::string all;
+  std::string all(1, ids_follow);
   for (std::size_t i = 0; i < count; ++i) {
     ncclUniqueId id;
     const std::string wrong = nccl::describe(ncclGetUniqueId(&id), nullptr);
     if (!wrong.empty()) return refusal + wrong;
-    all += nccl::to_hex(std::as_bytes(std::span(&id, 1)));
+    all.append(id.internal, sizeof id.internal);
   }
   return all;
 }
 
 std::vector<ncclUniqueId> agree_on_ids(const ConnectRequest& request) {
   const std::string call = "ncclGetUniqueId";
-  const std::size_t count = request.size == RankCount(1) ? 1 : 1 + nccl::lanes;
-  const std::string mine = request.rank == Rank(0) ? make_ids(count) : "";
+  std::vector<ncclUniqueId> ids(request.size == RankCount(1) ? 1 : 1 + nccl::lanes);
+  const std::string mine = request.rank == Rank(0) ? make_ids(ids.size()) : "";
   const std::string text = agree(request, call, mine).front();
-  const auto bytes = nccl::from_hex(text, count * sizeof(ncclUniqueId));
-  if (!bytes) refuse(request, call, "what rank 0 sent is no id");
-  std::vector<ncclUniqueId> ids(count);
-  std::memcpy(ids.data(), bytes->data(), bytes->size());
+  const std::size_t bytes = ids.size() * sizeof(ncclUniqueId);
+  if (text.size() != 1 + bytes) refuse(request, call, "what rank 0 sent is no id");
+  std::memcpy(ids.data(), text.data() + 1, bytes);
   return ids;
 }
 
@@ -379,12 +382,10 @@ std::unique_ptr<Communicator> connect_nccl(const ConnectRequest& request) {
 Backend nccl_backend() {
   cuda::Devices devices = cuda::find_devices();
   std::string missing = missing_here(devices);
-  return {backend_name,
-          "NVIDIA's library, one GPU a rank",
-          nccl::version_text(library_version()),
-          std::move(devices.notes),
-          std::move(missing),
-          connect_nccl};
+  return {.version = nccl::version_text(library_version()),
+          .notes = std::move(devices.notes),
+          .missing = std::move(missing),
+          .connect = connect_nccl};
 }
 
 }  // namespace paceline::real

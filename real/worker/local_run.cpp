@@ -34,7 +34,7 @@ std::string time_text(Seconds time) {
 std::vector<std::string> rank_command(const WorkerOptions& options, const std::string& rendezvous) {
   std::array<char, 4096> self{};
   if (::readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) {
-    throw BackendError("", std::nullopt, "readlink", "cannot tell where this program lies");
+    throw BackendError("readlink: cannot tell where this program lies");
   }
   return {self.data(),
           "--backend",
@@ -87,8 +87,8 @@ int run_locally(const Backend& backend, const WorkerOptions& options, const Sess
     return 0;
   }
   if (backend.ranks == RanksAre::mpi_processes) return run_under_mpirun(options);
-  return spawn_ranks(make_spawn_request(rank_command(options, "env://"), *options.ranks,
-                                        grace_after_first_end, process_environment));
+  return spawn_ranks(rank_command(options, "env://"), *options.ranks, grace_after_first_end,
+                     process_environment);
 }
 
 int write_backends(std::ostream& out) {
@@ -97,6 +97,7 @@ int write_backends(std::ostream& out) {
     json.object([&] {
       json.put("name", backend.name);
       json.put("summary", backend.summary);
+      json.put("recommended_for", backend.recommended_for);
       json.put("version", backend.version);
       json.put("notes", backend.notes);
       json.put("missing", backend.missing);

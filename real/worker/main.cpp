@@ -21,7 +21,6 @@
 #include "real/launch/control.h"
 #include "real/launch/rank_identity.h"
 #include "real/launch/rendezvous.h"
-#include "real/worker/control_team.h"
 #include "real/worker/local_run.h"
 #include "real/worker/mpirun.h"
 #include "real/worker/parent_watch.h"
@@ -31,7 +30,7 @@
 namespace paceline::real {
 namespace {
 
-constexpr int exit_done = 0, exit_usage = 2, exit_environment = 3, exit_internal = 4;
+constexpr int exit_done = 0, exit_internal = 4;
 
 SessionLines standard_lines() {
   return {[]() -> std::optional<std::string> {
@@ -41,24 +40,21 @@ SessionLines standard_lines() {
           },
           [](const std::string& line) {
             std::cout << line << '\n' << std::flush;
-            if (!std::cout) throw BackendError("", std::nullopt, "", "standard output is closed");
+            if (!std::cout) throw BackendError("standard output is closed");
           }};
 }
 
-// What a rank says of what ended it.
+// What ends a rank as the system refuses it: memory, or threads.
+bool is_of_the_system(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         dynamic_cast<const std::system_error*>(&error) != nullptr;
+}
+
 std::string words_of(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return "there is not enough memory for the buffers of these ranks";
   }
-  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {  // of threads: no more of them
-    return std::string("the system refuses: ") + error.what();
-  }
-  return error.what();
-}
-
-bool is_of_the_system(const std::exception& error) {
-  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-         dynamic_cast<const std::system_error*>(&error) != nullptr;
+  return (is_of_the_system(error) ? "the system refuses: " : "") + std::string(error.what());
 }
 
 // In one write: ranks may share standard error.
@@ -82,30 +78,28 @@ int tell_fault(const RankIdentity& identity, const WorkerOptions& options) {
     (void)Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
   } catch (const std::exception&) {  // that rank 0 ends with this fault, or was not found
   }
-  return exit_usage;
+  return usage_status;
 }
 
 // One rank of a group of processes.
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
   say_that_rank_has_begun();
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
-  const auto control =
-      Control::join(identity, rendezvous, {options.connect_timeout, options.timeout});
   // A rank that is lost ends this one, wherever it waits.
-  control->on_failure({});
+  const auto control =
+      Control::join(identity, rendezvous, {options.connect_timeout, options.timeout, end_process});
   // Ranks wait as long as they like for rank 0's next point, so it has to be able to ask.
-  std::optional<ParentWatch> watch;
+  std::jthread watch;
   if (identity.rank == Rank(0)) {
-    watch.emplace(options.timeout, [&control] {
+    watch = watch_parent(options.timeout, [&control] {
       const std::string line = "rank 0 was stopped: what gives it points is";
       control->report_failure(line);
       complain(line);
-      std::_Exit(exit_environment);
+      std::_Exit(environment_status);
     });
   }
-  ControlTeam team(*control);
   try {
-    serve(team, {options.backend, identity.local_rank, options.timeout}, standard_lines());
+    serve(*control, {options.backend, identity.local_rank, options.timeout}, standard_lines());
   } catch (const std::exception& error) {
     const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
     // A library sees that a connection ends, the control plane whose end it is: its word, which
@@ -116,7 +110,7 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
     // hang when they are taken down: the process ends without.
     control->report_failure(words_of(error));
     complain(words_of(error));
-    std::_Exit(is_usage ? exit_usage : exit_environment);
+    std::_Exit(is_usage ? usage_status : environment_status);
   }
   control->leave();
   return exit_done;
@@ -155,14 +149,14 @@ int run_main(int argc, char** argv) {
     return run(*options);
   } catch (const UsageError& error) {
     complain(error.what());
-    return exit_usage;
+    return usage_status;
   } catch (const BackendError& error) {
     complain(error.what());
-    return exit_environment;
+    return environment_status;
   } catch (const std::exception& error) {
     const bool is_internal = !is_of_the_system(error);
     complain((is_internal ? "internal error: " : "") + words_of(error));
-    return is_internal ? exit_internal : exit_environment;
+    return is_internal ? exit_internal : environment_status;
   }
 }
 

@@ -1,13 +1,11 @@
 #include "real/worker/mpirun.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -15,11 +13,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <sstream>
 
 #include "real/errors.h"
-#include "real/launch/child_process.h"
-#include "real/launch/interruption.h"
+#include "real/launch/children.h"
 #include "real/launch/rank_identity.h"
 
 namespace paceline::real {
@@ -97,56 +96,40 @@ std::string between(const std::string& text, std::string_view before, std::strin
   return text.substr(begin + before.size(), end - begin - before.size());
 }
 
-// What was said on stderr, read for the one line that says most.
-class Words {
- public:
-  void append(const char* bytes, std::size_t count) {
-    if (text_.size() < said_max) text_.append(bytes, count);
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
+// Of what mpirun and its ranks said on stderr, the line that says most; empty where it is not
+// there.
 
-  // What a rank says of its own end or of another's; the first.
-  [[nodiscard]] std::string of_a_rank() const {
-    const auto begin = text_.find(mark);
-    if (begin == std::string::npos) return "";
-    return between(text_.substr(begin), mark, "\n");
-  }
+// What a rank says of its own end or of another's; the first.
+std::string line_of_a_rank(const std::string& said) { return between(said, mark, "\n"); }
 
-  // Open MPI: "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9
-  // (Killed).", of the first that a signal ended.
-  [[nodiscard]] std::string of_a_signal() const {
-    const std::string notice = between(text_, " noticed that process rank ", ").");
-    const std::string rank = notice.substr(0, notice.find(' '));
-    const auto signal = notice.find(" on signal ");
-    if (signal == std::string::npos) return "";
-    return fmt::format("rank {} was ended by signal {})", rank, notice.substr(signal + 11));
-  }
+// Open MPI: "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9
+// (Killed).", of the first that a signal ended.
+std::string line_of_a_signal(const std::string& said) {
+  const std::string notice = between(said, " noticed that process rank ", ").");
+  const std::string rank = notice.substr(0, notice.find(' '));
+  const std::string signal = between(notice + '\n', " on signal ", "\n");
+  return signal.empty() ? "" : fmt::format("rank {} was ended by signal {})", rank, signal);
+}
 
-  // Open MPI: "Process name: [[17753,1],1]", the rank last, then "Exit code:    3".
-  [[nodiscard]] std::string of_a_status() const {
-    const std::string name = between(text_, "Process name: ", "\n");
-    const auto comma = name.rfind(',');
-    std::string code = between(text_, "Exit code:", "\n");
-    if (comma == std::string::npos || code.empty()) return "";
-    code.erase(0, code.find_first_not_of(' '));
-    return fmt::format("rank {} ended with status {}",
-                       name.substr(comma + 1, name.size() - comma - 2), code);
-  }
+// Open MPI: "Process name: [[17753,1],1]", the rank last, then "Exit code:    3".
+std::string line_of_a_status(const std::string& said) {
+  const std::string name = between(said, "Process name: ", "\n");
+  const auto comma = name.rfind(',');
+  std::string code = between(said, "Exit code:", "\n");
+  if (comma == std::string::npos || code.empty()) return "";
+  code.erase(0, code.find_first_not_of(' '));
+  return fmt::format("rank {} ended with status {}",
+                     name.substr(comma + 1, name.size() - comma - 2), code);
+}
 
-  // The first line that is more than a rule.
-  [[nodiscard]] std::string of_anything() const {
-    for (std::size_t begin = 0; begin < text_.size();) {
-      const auto end = std::min(text_.find('\n', begin), text_.size());
-      const std::string line = text_.substr(begin, end - begin);
-      if (line.find_first_not_of("- \t") != std::string::npos) return "mpirun: " + line;
-      begin = end + 1;
-    }
-    return "mpirun ended and said nothing";
+// The first that is more than a rule.
+std::string first_line(const std::string& said) {
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of("- \t") != std::string::npos) return "mpirun: " + line;
   }
-
- private:
-  std::string text_;
-};
+  return "mpirun ended and said nothing";
+}
 
 class Mpirun {
  public:
@@ -155,70 +138,45 @@ class Mpirun {
       : child_(std::move(child)),
         limits_(limits),
         begun_(std::move(begun)),
-        start_end_(Clock::now() + duration_of(limits.start)) {}
+        start_end_(steady_now() + limits.start) {}
   Mpirun(const Mpirun&) = delete;
   Mpirun& operator=(const Mpirun&) = delete;
   ~Mpirun() { end_all_children(); }
 
-  int supervise(const Interruption& interruption) {
-    while (::waitpid(child_.pid, &status_, WNOHANG) == 0) {
-      wait(interruption);
-      hear();
-      if (const int number = interruption.take(); number != 0 && interrupted_by_ == 0) {
+  int supervise(const Signals& signals) {
+    while (!child_.status) {
+      const bool waits = waits_for_start();
+      const int number =
+          attend({&child_, 1}, signals, waits && !deadline_ ? start_end_ : deadline_);
+      if (child_.said.size() > said_max) child_.said.resize(said_max);
+      if (number != 0 && interrupted_by_ == 0) {
         interrupted_by_ = number;
-        deadline_ = Clock::now();
+        deadline_ = steady_now();
       }
-      if (!deadline_ && !words_.of_a_rank().empty()) {
-        deadline_ = Clock::now() + duration_of(limits_.grace);
+      if (!deadline_ && !line_of_a_rank(child_.said).empty()) {
+        deadline_ = steady_now() + limits_.grace;
       }
-      if (waits_for_start() && Clock::now() >= start_end_) {
+      if (waits_for_start() && steady_now() >= start_end_) {
         was_silent_ = true;
-        deadline_ = Clock::now();
+        deadline_ = steady_now();
       }
-      if (deadline_ && Clock::now() >= *deadline_) end_it();
+      if (deadline_ && steady_now() >= *deadline_) end_it();
     }
-    // Who holds the other end of its stderr may be one that left it.
-    hear();
     return conclude();
   }
 
  private:
-  void wait(const Interruption& interruption) {
-    std::array<pollfd, 3> polled{{{interruption.file(), POLLIN, 0},
-                                  {child_.ended.file(), POLLIN, 0},
-                                  {child_.errors.file(), POLLIN, 0}}};
-    // Where the kernel does not notify of an exit, it is polled.
-    int limit_ms = child_.ended ? -1 : 20;
-    if (waits_for_start()) limit_ms = milliseconds_until(start_end_);
-    if (deadline_) limit_ms = milliseconds_until(*deadline_);
-    ::poll(polled.data(), polled.size(), limit_ms);
-  }
-
   [[nodiscard]] bool waits_for_start() {
     std::error_code ignored;
     if (!begun_.empty() && std::filesystem::exists(begun_, ignored)) begun_.clear();
     return !begun_.empty() && !was_silent_;
   }
 
-  void hear() {
-    std::array<char, 65536> bytes;
-    while (child_.errors) {
-      const ssize_t n = ::read(child_.errors.file(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return;
-      if (n == 0) {
-        child_.errors = Socket();
-        return;
-      }
-      words_.append(bytes.data(), static_cast<std::size_t>(n));
-    }
-  }
-
   // Asked once, then killed.
   void end_it() {
     ::kill(child_.pid, asked_ ? SIGKILL : SIGTERM);
     ::kill(child_.pid, SIGCONT);
-    deadline_ = Clock::now() + duration_of(ending_max);
+    deadline_ = steady_now() + ending_max;
     asked_ = true;
   }
 
@@ -232,17 +190,18 @@ class Mpirun {
       say(fmt::format("mpirun has started no rank within {:.3g} s", limits_.start.value()));
       return environment_status;
     }
-    if (status_ == 0) {
-      std::cerr << words_.text();
+    const int status = *child_.status;
+    if (status == 0) {
+      std::cerr << child_.said;
       return 0;
     }
-    for (const std::string& line :
-         {words_.of_a_signal(), words_.of_a_rank(), words_.of_a_status(), words_.of_anything()}) {
+    for (const auto line_of : {line_of_a_signal, line_of_a_rank, line_of_a_status, first_line}) {
+      const std::string line = line_of(child_.said);
       if (line.empty()) continue;
       say(line);
       break;
     }
-    const bool is_usage = WIFEXITED(status_) && WEXITSTATUS(status_) == usage_status;
+    const bool is_usage = WIFEXITED(status) && WEXITSTATUS(status) == usage_status;
     return is_usage ? usage_status : environment_status;
   }
 
@@ -253,13 +212,11 @@ class Mpirun {
   Child child_;
   MpirunLimits limits_;
   std::string begun_;  // empty once one has begun
-  Clock::time_point start_end_;
+  Seconds start_end_;
   bool was_silent_ = false;
-  Words words_;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<Seconds> deadline_;
   bool asked_ = false;
   int interrupted_by_ = 0;
-  int status_ = 0;  // as waitpid() says
 };
 
 // Nobody else is to reach ranks of one machine: they have shared memory, and listen nowhere.
@@ -281,29 +238,24 @@ int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
   // Whoever started this process may end: there is a folder to be removed first.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const Interruption interruption;
+  const Signals signals;
   const SessionFolder session;
-  ChildRequest request;
-  request.command = launcher;
-  request.has_terminal = true;
-  const auto add = [&](std::initializer_list<std::string> words) {
-    request.command.insert(request.command.end(), words);
-  };
-  request.variables["TMPDIR"] = session.path();
+  std::vector<std::string> command = launcher;
+  // Open MPI does not start as root otherwise, and in a container one often is.
+  std::map<std::string, std::string> variables{{"TMPDIR", session.path()},
+                                               {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                               {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
   std::string begun;
   // Options of the user's may take ranks to other machines, where there is no such folder.
   if (!process_environment("PACELINE_MPIRUN")) {
     begun = session.path() + "/begun";
-    request.variables[begun_variable] = begun;
-    add({"--mca", "btl_vader_backing_directory", session.path()});
-    stay_in_shared_memory(request.command);
+    variables[begun_variable] = begun;
+    command.insert(command.end(), {"--mca", "btl_vader_backing_directory", session.path()});
+    stay_in_shared_memory(command);
   }
-  add({"-n", std::to_string(ranks.value())});
-  request.command.insert(request.command.end(), program.begin(), program.end());
-  // Open MPI does not start as root otherwise, and in a container one often is.
-  request.variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1";
-  request.variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
-  return Mpirun(start_child(request), limits, begun).supervise(interruption);
+  command.insert(command.end(), {"-n", std::to_string(ranks.value())});
+  command.insert(command.end(), program.begin(), program.end());
+  return Mpirun(start_child(command, variables, true), limits, begun).supervise(signals);
 }
 
 void say_that_rank_has_begun() {

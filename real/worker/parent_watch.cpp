@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -21,30 +23,20 @@ bool is_stopped(pid_t process) {
 
 }  // namespace
 
-ParentWatch::ParentWatch(Seconds stopped_max, std::function<void()> on_stopped)
-    : thread_([this, stopped_max, act = std::move(on_stopped)] { watch(stopped_max, act); }) {}
-
-ParentWatch::~ParentWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
-
-void ParentWatch::watch(Seconds stopped_max, const std::function<void()>& on_stopped) {
-  constexpr std::chrono::milliseconds look(200);
-  std::chrono::duration<double> stopped{0};
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, look, [&] { return is_over_; })) {
-    if (is_stopped(::getppid())) {
-      stopped += look;
-    } else {
-      stopped = {};
+std::jthread watch_parent(Seconds stopped_max, std::function<void()> on_stopped) {
+  return std::jthread([stopped_max, act = std::move(on_stopped)](const std::stop_token& stop) {
+    constexpr std::chrono::duration<double> look(0.2);
+    Seconds stopped;
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    // Until it is asked to stop.
+    while (!stop.stop_requested() && stopped <= stopped_max) {
+      never.wait_for(lock, stop, look, [] { return false; });
+      stopped = is_stopped(::getppid()) ? stopped + Seconds(look.count()) : Seconds(0);
     }
-    if (stopped.count() > stopped_max.value()) return on_stopped();
-  }
+    if (!stop.stop_requested()) act();
+  });
 }
 
 }  // namespace paceline::real

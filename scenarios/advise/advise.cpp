@@ -36,8 +36,9 @@ Settings point_of(const std::string& path, const Settings& settings,
   if (gpus) point.push_back({"gpus", std::to_string(*gpus)});
   const ScenarioFile file = ScenarioFile::read(path, point);
   if (file.point_count() == 1) return point;
-  for (const auto& [axis, values, folder] : file.axes()) {
-    point.push_back({axis, axis == "gpus" ? values.back().text : values.front().text});
+  for (const ScenarioFile::Axis& axis : file.axes()) {
+    const AxisValue& value = axis.path == "gpus" ? axis.values.back() : axis.values.front();
+    point.push_back({axis.path, value.text});
   }
   return point;
 }

@@ -10,32 +10,18 @@
 namespace paceline::advise {
 namespace {
 
-struct FusionKey {
-  std::string_view name;
-  std::vector<std::string_view> values;
-};
-
-// The keys by which strategies join gradients, whichever strategy has them.
-const std::array fusion_keys{
-    FusionKey{"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}},
-    FusionKey{"message_size", {"1000000", "2500000", "10000000", "25000000", "100000000"}},
-    FusionKey{"fusion_threshold", {"8MiB", "16MiB", "32MiB", "64MiB", "128MiB", "256MiB"}},
-    FusionKey{"cycle_time", {"1ms", "2.5ms", "5ms", "10ms"}},
-    FusionKey{"min_num_params", {"0", "1000000", "10000000", "100000000"}},
-};
-
 bool has_key(const training::Strategy& strategy, std::string_view name) {
   return std::ranges::any_of(strategy.keys,
                              [&](const settings::Key& known) { return known.name == name; });
 }
 
-// With each of its fusion keys' values.
-void add_fusions(const training::Strategy& strategy, const Candidate& start, SearchAxis& axis) {
-  for (const FusionKey& key : fusion_keys) {
-    if (!has_key(strategy, key.name)) continue;
-    for (const std::string_view value : key.values) {
+// With each value that the strategy's row says is worth a try.
+void add_tries(const training::Strategy& strategy, const Candidate& start, SearchAxis& axis) {
+  for (const auto& [key, values] : strategy.tries) {
+    for (const std::string_view value : values) {
+      if (value.empty()) break;
       Candidate made = start;
-      made.settings.push_back({fmt::format("training.{}", key.name), std::string(value)});
+      made.settings.push_back({fmt::format("training.{}", key), std::string(value)});
       axis.push_back(std::move(made));
     }
   }
@@ -44,7 +30,7 @@ void add_fusions(const training::Strategy& strategy, const Candidate& start, Sea
 SearchAxis strategy_axis(const Scenario& scenario) {
   SearchAxis axis{{Option::bucket, {}}};
   if (scenario.strategy->replays_trace) return axis;
-  add_fusions(*scenario.strategy, {Option::bucket, {}}, axis);
+  add_tries(*scenario.strategy, {Option::bucket, {}}, axis);
   for (const training::Strategy* strategy : training::strategies()) {
     if (strategy->replays_trace || strategy == scenario.strategy) continue;
     Candidate plain{Option::strategy, {{"training.strategy", std::string(strategy->name)}}};
@@ -53,7 +39,7 @@ SearchAxis strategy_axis(const Scenario& scenario) {
           {"training.server_hosts", "beside_workers"});  // on the same machines
     }
     axis.push_back(plain);
-    add_fusions(*strategy, plain, axis);
+    add_tries(*strategy, plain, axis);
   }
   return axis;
 }

@@ -1,8 +1,10 @@
 #include "scenarios/calibration/calibration.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "models/collectives/nccl_tests.h"
@@ -12,6 +14,13 @@
 namespace paceline {
 
 using collectives::Collective;
+
+std::optional<std::string> fault_of(const std::optional<CalibratedMachine>& machine,
+                                    std::uint32_t ranks_per_node) {
+  if (!machine || machine->rings.reach(ranks_per_node)) return std::nullopt;
+  return fmt::format("has {} ranks a node, and {} {}", ranks_per_node, machine->cluster,
+                     machine->rings.by_ranks().size());
+}
 
 const cost::CollectiveFit* Calibration::find(Collective collective) const {
   const auto found = fits.find(collective);
@@ -167,6 +176,41 @@ Calibration calibrate(const std::vector<LogTable>& tables,
   }
   calibration.machine = std::move(machine);
   return calibration;
+}
+
+namespace {
+
+std::string files_of(const CalibratedLink& link, bool with_folders) {
+  std::vector<std::string> names;
+  for (const auto& source : link.sources) {
+    const std::string name =
+        with_folders ? source.file : std::filesystem::path(source.file).filename().string();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string CalibratedLink::files() const { return files_of(*this, false); }
+
+std::map<cost::LinkPlace, CalibratedLink> calibrate_links(const std::vector<LinkTable>& tables) {
+  std::map<cost::LinkPlace, CalibratedLink> links;
+  std::map<cost::LinkPlace, std::vector<cost::LinkSample>> samples;
+  for (const LinkTable& table : tables) {
+    links[table.place].sources.push_back(
+        {table.file, table.sha256, table.samples.size(), table.skipped});
+    auto& all = samples[table.place];
+    all.insert(all.end(), table.samples.begin(), table.samples.end());
+  }
+  for (auto& [place, link] : links) {
+    auto fitted = cost::fit_link(samples.at(place));
+    if (const auto* fault = std::get_if<cost::LinkFault>(&fitted)) {
+      throw InputError({files_of(link, true), 0, 0}, fault->what, fault->hint);
+    }
+    link.fit = std::get<cost::LinkFit>(std::move(fitted));
+  }
+  return links;
 }
 
 }  // namespace paceline

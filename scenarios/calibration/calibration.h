@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "models/cost/collective_fit.h"
-#include "scenarios/calibration/calibrated_link.h"
-#include "scenarios/calibration/calibrated_machine.h"
+#include "models/cost/link_fit.h"
+#include "models/cost/ring_parts.h"
 #include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/calibration/log_file.h"
 
@@ -16,6 +17,31 @@ namespace paceline {
 
 // Of a collective in one calibration: a fit takes the cube of them.
 inline constexpr std::size_t samples_most = 2000;
+
+// The fitted latency and bandwidth of the links of one place, with their sources.
+struct CalibratedLink {
+  struct Source {
+    std::string file, sha256;
+    std::size_t rows = 0;  // used; a fit takes the median of each size
+    std::vector<traces::PingPong::Skipped> skipped;
+  };
+
+  std::vector<Source> sources;
+  cost::LinkFit fit;  // of one that was read: the estimate only
+
+  [[nodiscard]] std::string files() const;  // their names, without folders
+};
+
+// What a description of the machine adds to its logs.
+struct CalibratedMachine {
+  std::string cluster;  // the preset or file that it came from
+  cost::RingParts rings;
+};
+
+// One sentence's end on ranks of a node that a description does not have, as of a log: "has 9 ranks
+// a node, and dgx1-v100 8". nullopt where it has them, and where nothing is described.
+[[nodiscard]] std::optional<std::string> fault_of(const std::optional<CalibratedMachine>& machine,
+                                                  std::uint32_t ranks_per_node);
 
 // The fitted collectives of a cluster, with their sources.
 struct Calibration {
@@ -53,6 +79,11 @@ struct Calibration {
 // takes, and for a log with more ranks a node than the machine has.
 [[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables,
                                     std::optional<CalibratedMachine> machine);
+
+// Fits all tables of a place together. Throws InputError, with what is missing, where they do not
+// give a latency and a bandwidth.
+[[nodiscard]] std::map<cost::LinkPlace, CalibratedLink> calibrate_links(
+    const std::vector<LinkTable>& tables);
 
 // As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
 // their noise, hypotheses with parameters and weights, covariance of the likeliest; the machine;

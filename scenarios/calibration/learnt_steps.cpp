@@ -8,13 +8,11 @@
 #include <ostream>
 #include <utility>
 
-#include "scenarios/calibration/yaml_text.h"
-
 namespace paceline {
 
 using loader::Field;
-using loader::Overrides;
 using loader::Reader;
+using loader::yaml_quoted;
 using uncertain::Curve;
 using uncertain::LinkClass;
 using uncertain::Unknown;
@@ -35,7 +33,7 @@ void write_curves(std::ostream& out, const uncertain::Response& response) {
     std::string pairs;
     for (const auto& [at, moved] : places) {
       if (at == 0) continue;
-      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", exact(at), exact(moved));
+      pairs += fmt::format("{}[{}, {}]", pairs.empty() ? "" : ", ", at, moved);
     }
     fmt::print(out, "          {}: [{}]\n", quantity_keys[q], pairs);
   }
@@ -46,18 +44,18 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   fmt::print(out, "      - gpus_per_node: {}\n        nodes: {}\n        intra_node: {}\n",
              row.gpus_per_node, row.nodes, to_text(row.intra_node));
   fmt::print(out, "        transport: {}\n        measured: {}\n", to_text(row.transport),
-             exact(row.known.measured));
-  fmt::print(out, "        node: {}\n        network: {}\n",
-             quoted(std::string(to_text(place.node))), quoted(std::string(to_text(place.network))));
+             row.known.measured);
+  fmt::print(out, "        node: {}\n        network: {}\n", yaml_quoted(to_text(place.node)),
+             yaml_quoted(to_text(place.network)));
   fmt::print(out, "        hides_behind_slow: {}\n        box: {}\n        compute: {}\n",
-             place.hides_behind_slow, exact(place.box), exact(place.compute));
+             place.hides_behind_slow, place.box, place.compute);
   fmt::print(out, "        moves:\n");
   write_curves(out, row.known.response);
   if (!row.said.empty()) fmt::print(out, "        believed:\n");
   for (const LearntSteps::Said& one : row.said) {
     fmt::print(out, "          {}: {}\n", quantity_keys[static_cast<std::size_t>(one.quantity)],
-               quoted(fmt::format("{} ({} to {})", told(one.quantity, one.value),
-                                  told(one.quantity, one.low), told(one.quantity, one.high))));
+               yaml_quoted(fmt::format("{} ({} to {})", told(one.quantity, one.value),
+                                       told(one.quantity, one.low), told(one.quantity, one.high))));
   }
 }
 
@@ -94,8 +92,7 @@ std::uint32_t read_gpus(Reader& row, const char* key, std::string_view example) 
 }
 
 LearntSteps::Row read_row(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {
       "gpus_per_node", "intra_node",        "transport", "nodes",   "measured", "node",
       "network",       "hides_behind_slow", "box",       "compute", "moves",    "believed"};
@@ -118,7 +115,7 @@ LearntSteps::Row read_row(const Field& field) {
   place.hides_behind_slow = reader.require("hides_behind_slow", "false").boolean();
   place.box = reader.require("box", "0").number(0, log_most);
   place.compute = reader.require("compute", "0.014").number(0, log_most);
-  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"), none);
+  Reader moves(reader.require("moves", "{network: [[-0.3, -0.02], [0.3, 0.05]]}"));
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
     if (const auto curve = moves.find(std::string(quantity_keys[q]))) {
       row.known.response.curves[q] = read_curve(*curve, limits_of(static_cast<Unknown>(q)));
@@ -131,8 +128,7 @@ LearntSteps::Row read_row(const Field& field) {
 }
 
 LearntSteps read_steps(const Field& field) {
-  static const Overrides none;
-  Reader reader(field, none);
+  Reader reader(field);
   constexpr std::string_view keys[] = {"scenario", "sha256", "settings", "had_logs", "rows"};
   reader.expect_only(keys);
   LearntSteps steps;
@@ -146,8 +142,8 @@ LearntSteps read_steps(const Field& field) {
 }
 
 void write_steps(std::ostream& out, const LearntSteps& steps) {
-  fmt::print(out, "  - scenario: {}\n    sha256: {}\n", quoted(steps.scenario), steps.sha256);
-  if (!steps.settings.empty()) fmt::print(out, "    settings: {}\n", quoted(steps.settings));
+  fmt::print(out, "  - scenario: {}\n    sha256: {}\n", yaml_quoted(steps.scenario), steps.sha256);
+  if (!steps.settings.empty()) fmt::print(out, "    settings: {}\n", yaml_quoted(steps.settings));
   if (steps.had_logs) fmt::print(out, "    had_logs: true\n");
   fmt::print(out,
              "    # the logarithm of each step over that predicted, and how it moves with the "

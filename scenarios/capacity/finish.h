@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/uncertain/quantities.h"
 #include "models/units/units.h"
 #include "scenarios/loader/job/job.h"
 
@@ -10,7 +11,7 @@ namespace paceline::capacity {
 struct Speed {
   Seconds step;              // likeliest
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
-  double degrees = 4;        // of freedom
+  double degrees = uncertain::freedom;
   double samples_per_step = 1;
 
   // What the step takes at most with that probability.

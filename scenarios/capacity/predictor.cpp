@@ -24,8 +24,7 @@ Predictor::Predictor(const PlannedJob& job, RunOptions options)
 
 std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setups) {
   std::vector<Known> made(setups.size());
-  for_each(setups.size(), options_.jobs,
-           [&](std::size_t i, Simulator&) { made[i] = predicted(setups[i]); });
+  for_each(setups.size(), options_.jobs, [&](std::size_t i) { made[i] = predicted(setups[i]); });
   std::vector<std::optional<Speed>> speeds;
   for (std::size_t i = 0; i < setups.size(); ++i) {
     speeds.push_back(made[i].outcome ? std::optional(speed_of(*made[i].outcome)) : std::nullopt);
@@ -82,7 +81,7 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
   Prepared prepared = take_prepared(setup);
   if (!prepared.point) return {std::nullopt, prepared.refusal};
   PointOutcome& outcome = prepared.outcome;
-  take(predict_point(prepared.point, *options_.belief, &closed_reply_to), {job_.path, 0, 0},
+  take(predict_point(prepared.point, *options_.belief, simulation(false)), {job_.path, 0, 0},
        outcome);
   if (!outcome.failure) {
     outcome.predicted->drop_trace();
@@ -90,7 +89,7 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
     return {std::move(outcome), ""};
   }
   if (outcome.failure->cause == FailureCause::refused) return {std::nullopt, outcome.failure->why};
-  throw BackendError("closed", outcome.failure->why);
+  throw BackendError("simulation", outcome.failure->why);
 }
 
 const Predictor::Known& Predictor::known(const Setup& setup) const {

@@ -14,7 +14,7 @@
 
 namespace paceline::capacity {
 
-// Predicts setups of a job, each once, with fidelity closed: what folded finds, in this process.
+// Predicts setups of a job, each once, folded.
 class Predictor {
  public:
   // `options`: jobs, force, and a belief, which is not conditioned. The job outlives it.

@@ -70,7 +70,7 @@ Losses Search::losses(const Plan& plan) const {
 Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Candidate& candidate = grid_.candidates[plan.candidate];
   const double samples = samples_per_step(job_, candidate.setup);
-  const Speed speed{step_at_least, 0, 0, 4, samples};
+  const Speed speed{step_at_least, 0, 0, uncertain::freedom, samples};
   // Losses and checkpoints only add to it, and are left out, but where losses never let as much
   // work end.
   Losses without = losses(plan);

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "scenarios/claims/claim.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/loader/data_files/shipped.h"
 
 namespace paceline::claims {
 
@@ -19,8 +19,6 @@ namespace {
 constexpr std::string_view schema = "paceline.claim/1";
 constexpr double number_max = 1e6;
 constexpr std::size_t conditions_max = 1000;
-
-const Overrides nothing;
 
 // "50%" is 0.5.
 double number_of(const Field& field) {
@@ -55,9 +53,9 @@ Settings read_settings_of(Reader map) {
 std::vector<Settings> read_sides(Reader& claim, const std::string& key) {
   const auto field = claim.find(key);
   if (!field) return {Settings{}};
-  if (!field->node().IsSequence()) return {read_settings_of(Reader(*field, nothing))};
+  if (!field->node().is_list()) return {read_settings_of(Reader(*field))};
   std::vector<Settings> sides;
-  for (const Field& side : field->list()) sides.push_back(read_settings_of(Reader(side, nothing)));
+  for (const Field& side : field->list()) sides.push_back(read_settings_of(Reader(side)));
   return sides;
 }
 
@@ -87,10 +85,10 @@ std::optional<Given> read_given(Reader& claim) {
 }
 
 // Its scenario: `scenario`, a path beside the claim, or `base`.
-void read_scenario(Reader& reader, const DocumentPtr& document, Claim& claim) {
+void read_scenario(Reader& reader, Claim& claim) {
   if (const auto path = reader.find("scenario")) {
     if (reader.has("base")) path->fail("stands beside base", "keep one of them");
-    claim.scenario = (std::filesystem::path(document->folder) / path->text()).string();
+    claim.scenario = path->file_path();
     return;
   }
   if (!reader.has("base")) (void)reader.require("base", "{workload.model: resnet50, ...}");
@@ -101,20 +99,17 @@ void read_scenario(Reader& reader, const DocumentPtr& document, Claim& claim) {
 }
 
 Claim claim_of(const DocumentPtr& document, const std::string& name) {
-  if (!document->root.IsMap()) {
+  if (!document->root.is_map()) {
     throw InputError({document->name, 0, 0}, "is not a claim",
                      fmt::format("write schema: {} and its keys", schema));
   }
-  Reader reader(document, document->root, "", nothing);
-  const Field said = reader.require("schema", schema);
-  if (said.text() != schema) {
-    said.fail(fmt::format("is not {}", schema), fmt::format("write schema: {}", schema));
-  }
+  Reader reader(document);
+  reader.expect_schema(schema);
   Claim claim;
   claim.name = name;
   claim.sentence = reader.require("claim", "a sentence").text();
   claim.source = reader.require("source", "folklore").text();
-  read_scenario(reader, document, claim);
+  read_scenario(reader, claim);
   claim.before = read_sides(reader, "before");
   claim.after = read_sides(reader, "after");
   claim.quantity = reader.require("quantity", "time_saved").word<Quantity>();
@@ -135,7 +130,7 @@ bool Range::holds(double value) const {
 }
 
 Claim load_claim(const std::string& name) {
-  if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+  if (loader::names_a_file(name)) {
     return claim_of(loader::read_document(name), std::filesystem::path(name).stem().string());
   }
   std::vector<std::string> known;
@@ -144,11 +139,8 @@ Claim load_claim(const std::string& name) {
       return claim_of(loader::parse_document("claim " + name, file.text), name);
     known.emplace_back(file.name);
   }
-  const auto close = loader::nearest(name, known);
-  throw InputError(
-      {name, 0, 0}, "is no claim",
-      (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
-          fmt::format("known: {}, or the path of a .yaml file", fmt::join(known, ", ")));
+  throw InputError({name, 0, 0}, "is no claim",
+                   loader::known_ones(name, known) + ", or the path of a .yaml file");
 }
 
 std::vector<Claim> load_shipped_claims() {

@@ -104,8 +104,7 @@ std::vector<std::pair<const char*, std::string>> CollectiveOptions::of_predictio
           {"--inner", inner},
           {"--outer", outer},
           {"--servers", servers},
-          {"--server-placement", server_placement},
-          {"--fidelity", fidelity}};
+          {"--server-placement", server_placement}};
 }
 
 void CollectiveOptions::add_to(CommandOptions& app, files::OutputFile& json) {
@@ -133,9 +132,6 @@ void CollectiveOptions::add_to(CommandOptions& app, files::OutputFile& json) {
           "--calibration", calibration,
           "Predict times and 90 % intervals from this file, which paceline calibrate wrote.")
       .reads_files("");
-  prediction
-      .add_option("--fidelity", fidelity, "The fidelity: folded, flow or closed (default: folded).")
-      .suggests({"folded", "flow", "closed"});
   prediction
       .add_option("--device", device,
                   "The GPU, which NCCL's choice depends on (default: the cluster's, else "

@@ -27,7 +27,7 @@ struct MeasureCallOptions {
 
 // What `paceline collective` is asked.
 struct CollectiveOptions {
-  std::string cluster, collective = "all_reduce", algorithm, library, gpus, fidelity;
+  std::string cluster, collective = "all_reduce", algorithm, library, gpus;
   std::string version, protocol, device, calibration;
   std::string channels, min_ctas, max_ctas, chunk_size, inner, outer, servers, server_placement;
   std::string min_size = "1KiB", max_size = "128MiB";

@@ -81,6 +81,16 @@ void write_chakra_files(const std::string& path, const std::vector<PointOutcome>
   }
 }
 
+// In one line, where SimGrid found something else; returns the exit code.
+int say_check(const std::vector<PointOutcome>& outcomes) {
+  for (const PointOutcome& one : outcomes) {
+    if (!one.check || !one.check->is_done() || one.check->agrees()) continue;
+    complain(one.check->sentence() + "; a fault of paceline");
+    return exit_internal;
+  }
+  return exit_done;
+}
+
 // In one line: which point has no result and why, and what became of the others. Returns the exit
 // code.
 int say_failure(const std::vector<PointOutcome>& outcomes) {
@@ -198,7 +208,8 @@ int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcom
   write_if(trace.is_asked(), [&] { write_runs(trace, runs_of(outcomes)); });
   write_if(chakra.is_asked(), [&] { write_chakra_files(chakra.path, outcomes); });
   if (first_trouble) std::rethrow_exception(first_trouble);
-  return say_failure(outcomes);
+  const int failed = say_failure(outcomes);
+  return failed == exit_done ? say_check(outcomes) : failed;
 }
 
 }  // namespace paceline::cli

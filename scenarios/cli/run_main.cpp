@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "models/text/number.h"
+#include "scenarios/build_label.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/help.h"
 #include "scenarios/cli/plain_output.h"
@@ -268,7 +269,7 @@ int run_main(int argc, const char* const* argv) {
   app.set_help_flag("-h,--help", "Print this help.");
   app.require_subcommand(1);
   app.footer(examples_text(first_examples) + "\n" + help_of_all_commands());
-  app.set_version_flag("--version", PACELINE_VERSION, "Print the version.");
+  app.set_version_flag("--version", std::string(build_label.version), "Print the version.");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::vector<Attached> all;  // whose elements do not move any more
   add_commands(app, all);

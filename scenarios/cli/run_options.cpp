@@ -40,6 +40,11 @@ void SharedOptions::add_settings_to(CommandOptions& app) {
                   "it: 'sweep.gpus=[8, 16]'. May be repeated.")
       .repeatable();
   values.add_option("--seed", seed, "The same as --set simulation.seed=N.");
+  values
+      .add_option(
+          "--fidelity", fidelity,
+          "The same as --set simulation.fidelity=folded, or flow: every transfer on SimGrid.")
+      .suggests({"folded", "flow"});
   app.in_group("Run").add_flag("--force", force, "Simulate, no matter how long that takes.");
 }
 
@@ -86,6 +91,7 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
     parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
   if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
+  if (!fidelity.empty()) parsed.push_back({"simulation.fidelity", fidelity});
   parsed.insert(parsed.end(), more.begin(), more.end());
   refuse_same(parsed);
   for (const std::string& row : known) {

@@ -19,10 +19,10 @@ struct SharedOptions {
   int jobs = 0;                       // 0: one a core
   bool quiet = false;
   bool force = false;
-  std::string seed;
+  std::string seed, fidelity;
 
   void add_to(CommandOptions& app);
-  // Those of them that count where nothing is run: --set, --seed and --force.
+  // Those of them that count where nothing is run: --set, --seed, --fidelity and --force.
   void add_settings_to(CommandOptions& app);
   // --known, of commands that predict what a file describes.
   void add_known_to(CommandOptions& app);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "scenarios/build_label.h"
 #include "scenarios/errors.h"
 #include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
@@ -109,7 +110,7 @@ std::vector<BackendState> backends_from_json(const std::string& text) {
 Examination examine() {
   const BrokenPipesIgnored ignored;
   Examination found;
-  found.simulator = PACELINE_SIMGRID_VERSION;
+  found.simulator = build_label.simgrid;
   found.simulator_missing = find_fault_of_simulator();
   ask_worker(found);
   found.cpus = usable_cpus();
@@ -121,20 +122,17 @@ Examination examine() {
   return found;
 }
 
-const BackendState* find_backend(const Examination& machine, const std::string& name) {
-  const auto found = std::ranges::find(machine.backends, name, &BackendState::name);
-  return found == machine.backends.end() ? nullptr : &*found;
-}
-
-std::uint32_t gpus_of(const Examination& machine) {
-  for (const char* name : {"cuda-local", "nccl"}) {
-    const BackendState* const backend = find_backend(machine, name);
-    if (backend == nullptr) continue;
-    const auto count = std::ranges::count_if(
-        backend->notes, [](const std::string& note) { return note.rfind("device ", 0) == 0; });
-    if (count > 0) return static_cast<std::uint32_t>(count);
+std::vector<std::string> devices_of(const Examination& machine) {
+  std::vector<std::string> names;
+  for (const BackendState& backend : machine.backends) {
+    for (const std::string& note : backend.notes) {  // "device 0: NAME, 80 GB"
+      const auto colon = note.find(": ");
+      if (!note.starts_with("device ") || colon == note.npos) continue;
+      names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
+    }
+    if (!names.empty()) break;  // others use the same
   }
-  return 0;
+  return names;
 }
 
 }  // namespace paceline::doctor

@@ -15,6 +15,7 @@ namespace paceline::doctor {
 // A backend of paceline-worker, as it reports itself.
 struct BackendState {
   std::string name, summary;
+  std::string recommended_for;     // "gpus", "cpus", "mpi"; empty: nothing
   std::string version;             // of its library; may be empty
   std::vector<std::string> notes;  // devices and the like
   std::string missing;             // why it cannot be used here; empty when it can
@@ -24,6 +25,7 @@ struct BackendState {
 
 constexpr auto fields_of(const BackendState*) {
   return Fields(field("name", &BackendState::name), field("summary", &BackendState::summary),
+                field("recommended_for", &BackendState::recommended_for),
                 field("version", &BackendState::version), field("notes", &BackendState::notes),
                 field("missing", &BackendState::missing));
 }
@@ -46,11 +48,8 @@ struct Examination {
 // The backends in what paceline-worker wrote. Throws std::runtime_error.
 [[nodiscard]] std::vector<BackendState> backends_from_json(const std::string& text);
 
-// Null when there is no such backend.
-[[nodiscard]] const BackendState* find_backend(const Examination& machine, const std::string& name);
-
-// GPUs that CUDA finds: lines "device N: ..." of a backend that uses them.
-[[nodiscard]] std::uint32_t gpus_of(const Examination& machine);
+// The names of the GPUs that a backend finds, one by one. Empty: none does.
+[[nodiscard]] std::vector<std::string> devices_of(const Examination& machine);
 
 // For people: what there is, what is missing, what to use.
 void write_text(std::ostream& out, const Examination& machine);

@@ -1,5 +1,4 @@
 #include <stdexcept>
-#include <string_view>
 
 #include "scenarios/doctor/doctor.h"
 #include "scenarios/process/line_process.h"
@@ -26,17 +25,6 @@ std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
   return names;
 }
 
-// Of a backend's note "device 0: NAME, 80 GB".
-std::vector<std::string> names_in_notes(const BackendState& backend) {
-  std::vector<std::string> names;
-  for (const std::string& note : backend.notes) {
-    const auto colon = note.find(": ");
-    if (!note.starts_with("device ") || colon == note.npos) continue;
-    names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
-  }
-  return names;
-}
-
 }  // namespace
 
 std::vector<std::string> gpu_names(const Examination& machine) {
@@ -44,13 +32,7 @@ std::vector<std::string> gpu_names(const Examination& machine) {
     auto names = names_of_driver(*machine.tracing.nvidia_smi);
     if (!names.empty()) return names;
   }
-  for (const char* backend : {"cuda-local", "nccl"}) {
-    const BackendState* state = find_backend(machine, backend);
-    if (state == nullptr) continue;
-    auto names = names_in_notes(*state);
-    if (!names.empty()) return names;
-  }
-  return {};
+  return devices_of(machine);
 }
 
 }  // namespace paceline::doctor

@@ -1,72 +1,84 @@
 #include "scenarios/doctor/recommend.h"
 
+#include <algorithm>
+#include <array>
+#include <ranges>
+
 namespace paceline::doctor {
 namespace {
 
-bool can_use(const Examination& machine, const char* name) {
-  const BackendState* const backend = find_backend(machine, name);
-  return backend != nullptr && backend->can_be_used();
+struct Use {
+  std::string_view name;  // as rows of backends have it
+  std::string_view when;
+  std::string (*means)(const Examination& machine);  // what this machine has for it
+  std::string_view no_means = {};                    // what to do where that is nothing
+};
+
+std::string gpus_here(const Examination& machine) {
+  const auto gpus = devices_of(machine).size();
+  const BackendState* const other = find_backend_for("cpus", machine);
+  return std::to_string(gpus) + (gpus == 1 ? " GPU here" : " GPUs here") +
+         (other == nullptr ? "" : "; if it fails, " + other->name);
 }
 
-std::string version_of(const Examination& machine, const char* name) {
-  const BackendState* const backend = find_backend(machine, name);
-  return backend == nullptr || backend->version.empty() ? "" : " " + backend->version;
+std::string cpus_here(const Examination& machine) {
+  return "on this machine more ranks than its " + std::to_string(machine.cpus) +
+         " CPUs measure the CPUs";
 }
 
-std::string why_missing(const Examination& machine, const char* name) {
-  const BackendState* const backend = find_backend(machine, name);
-  if (backend == nullptr) {
-    return machine.worker_missing.empty() ? "no such backend" : machine.worker_missing;
-  }
-  return backend->missing;
-}
-
-Recommendation for_gpus(const Examination& machine) {
-  const std::string when = "GPUs, a process each";
-  const auto gpus = std::to_string(gpus_of(machine));
-  if (can_use(machine, "nccl")) {
-    return {when, "nccl",
-            "NCCL" + version_of(machine, "nccl") + ", " + gpus + (gpus == "1" ? " GPU" : " GPUs") +
-                " here; if it fails, gloo"};
-  }
-  const std::string missing = why_missing(machine, "nccl");
-  const bool is_too_old = missing.find("older") != std::string::npos;
-  return {
-      when, "",
-      missing + (is_too_old ? "; practice asks for NCCL 2.5, this backend for 2.14, whose calls "
-                              "need not block; until then gloo"
-                            : "")};
-}
-
-Recommendation for_cpus(const Examination& machine) {
-  const std::string when = "ranks on CPUs, or several processes on one GPU, which NCCL refuses";
-  if (can_use(machine, "gloo")) {
-    return {when, "gloo",
-            "TCP between processes, as PyTorch does it; on this machine more ranks than its " +
-                std::to_string(machine.cpus) + " CPUs measure the CPUs"};
-  }
-  if (can_use(machine, "memory")) {
-    return {when, "memory", "threads of one process; for gloo: " + why_missing(machine, "gloo")};
-  }
-  return {when, "", why_missing(machine, "gloo")};
-}
-
-Recommendation for_clusters(const Examination& machine) {
-  const std::string when = "a supercomputer with an MPI of its own";
-  const bool has_launcher = machine.mpirun || machine.slurm_job;
-  if (!can_use(machine, "mpi")) return {when, "", why_missing(machine, "mpi")};
-  if (!has_launcher) return {when, "", "neither mpirun nor a Slurm job here: install openmpi-bin"};
-  std::string why = machine.mpirun ? "mpirun is " + *machine.mpirun : "";
+std::string launchers_here(const Examination& machine) {
+  std::string text = machine.mpirun ? "mpirun is " + *machine.mpirun : "";
   if (machine.slurm_job) {
-    why += std::string(why.empty() ? "" : ", ") + "inside Slurm job " + *machine.slurm_job;
+    text += std::string(text.empty() ? "" : ", ") + "inside Slurm job " + *machine.slurm_job;
   }
-  return {when, "mpi", why};
+  return text;
+}
+
+constexpr std::array uses{
+    Use{"gpus", "GPUs, a process each", gpus_here},
+    Use{"cpus", "ranks on CPUs, or several processes on one GPU, which NCCL refuses", cpus_here},
+    Use{"mpi", "a supercomputer with an MPI of its own", launchers_here,
+        "neither mpirun nor a Slurm job here: install openmpi-bin"}};
+
+// The backend that would be used if it could.
+const BackendState* first_choice(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find(rows, use, &BackendState::recommended_for);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Recommendation recommendation_for(const Use& use, const Examination& machine) {
+  const std::string when(use.when);
+  const BackendState* const best = first_choice(use.name, machine);
+  if (best == nullptr) {
+    const std::string& fault = machine.worker_missing;
+    return {when, "", fault.empty() ? "this build has no backend for it" : fault};
+  }
+  const BackendState* const backend = find_backend_for(use.name, machine);
+  if (backend == nullptr) return {when, "", best->missing};
+  const std::string means = use.means(machine);
+  if (means.empty()) return {when, "", std::string(use.no_means)};
+  std::string why = backend->summary;
+  if (!backend->version.empty()) why += " (" + backend->version + ")";
+  why += "; " + means;
+  if (backend != best) why += "; for " + best->name + ": " + best->missing;
+  return {when, backend->name, why};
 }
 
 }  // namespace
 
+const BackendState* find_backend_for(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find_if(rows, [&](const BackendState& backend) {
+    return backend.recommended_for == use && backend.can_be_used();
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
 std::vector<Recommendation> recommend(const Examination& machine) {
-  return {for_gpus(machine), for_cpus(machine), for_clusters(machine)};
+  std::vector<Recommendation> all;
+  for (const Use& use : uses) all.push_back(recommendation_for(use, machine));
+  return all;
 }
 
 }  // namespace paceline::doctor

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/doctor/doctor.h"
@@ -13,10 +14,14 @@ struct Recommendation {
   std::string why;
 };
 
-// What practitioners choose: NCCL for GPUs with a process each, from 2.5 on (earlier ones lack the
-// tuning of algorithms by size; this backend needs 2.14 for calls that do not block); Gloo for
-// ranks on CPUs, for several processes on one GPU, which NCCL refuses, and where NCCL fails; MPI
-// where a supercomputer brings its own.
+// The backend to use for "gpus", "cpus" or "mpi": of those whose rows are for that the last that
+// works on this machine. Null: there is none.
+[[nodiscard]] const BackendState* find_backend_for(std::string_view use,
+                                                   const Examination& machine);
+
+// One recommendation for each of these uses, as practitioners choose: for GPUs a process each; for
+// ranks on CPUs, and for several processes on one GPU; for the MPI of a supercomputer, which also
+// needs mpirun or a Slurm job.
 [[nodiscard]] std::vector<Recommendation> recommend(const Examination& machine);
 
 }  // namespace paceline::doctor

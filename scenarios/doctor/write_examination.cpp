@@ -17,13 +17,13 @@ namespace {
 void write_machine(std::ostream& out, const Examination& machine) {
   fmt::print(out, "CPUs       {}\n", machine.cpus);
   fmt::print(out, "memory     {}\n", in_gibibytes(machine.memory));
-  fmt::print(out, "GPUs       {}\n", gpus_of(machine));
+  fmt::print(out, "GPUs       {}\n", devices_of(machine).size());
   fmt::print(out, "mpirun     {}\n", machine.mpirun.value_or("not found"));
   fmt::print(out, "Slurm      {}\n",
              machine.slurm_job ? "job " + *machine.slurm_job : "not inside a job");
   fmt::print(out, "predicts   {}\n",
              machine.simulator_missing.empty() ? "yes, SimGrid " + machine.simulator
-                                               : "only closed: " + machine.simulator_missing);
+                                               : "only folded: " + machine.simulator_missing);
   fmt::print(out, "measures   {}\n\n",
              machine.worker_missing.empty() ? "yes" : "no: " + machine.worker_missing);
 }
@@ -92,7 +92,7 @@ void write_json(std::ostream& out, const Examination& machine) {
     json.put("schema", "paceline.doctor/1");
     json.put("cpus", machine.cpus);
     json.put("memory_bytes", machine.memory);
-    json.put("gpus", gpus_of(machine));
+    json.put("gpus", devices_of(machine).size());
     json.put("mpirun", machine.mpirun);
     json.put("slurm_job", machine.slurm_job);
     json.put_object("simulator", [&] {

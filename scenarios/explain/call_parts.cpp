@@ -14,8 +14,8 @@ namespace {
 using training::CollectiveCall;
 
 // nullopt: it is not predicted.
-std::optional<Seconds> time_of(const ResolvedPoint& one, Simulator& simulator) {
-  const traces::Reply reply = simulator.reply_to(one, std::nullopt);
+std::optional<Seconds> time_of(const ResolvedPoint& one) {
+  const traces::Reply reply = simulate(one);
   const auto* result = std::get_if<Result>(&reply);
   if (result == nullptr) return std::nullopt;
   return result->totals.step;
@@ -105,12 +105,11 @@ class LinkLoads {
 
 }  // namespace
 
-std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call,
-                                  Simulator& simulator) {
+std::optional<CallParts> parts_of(const ResolvedPoint& point, const CollectiveCall& call) {
   if (call.simulated() == nullptr) return std::nullopt;
   const ResolvedPoint one = cost::alone(point, call);
-  const auto time = time_of(one, simulator);
-  const auto of_bytes = time_of(without_latency(one), simulator);
+  const auto time = time_of(one);
+  const auto of_bytes = time_of(without_latency(one));
   if (!time || !of_bytes) return std::nullopt;
   CallParts parts;
   parts.time = *time;

@@ -67,14 +67,8 @@ class Deciders {
       const CollectiveCall& call, const collectives::AlgorithmOptions& options) {
     const auto [entry, is_new] = automatic_.try_emplace(call);
     if (!is_new) return entry->second;
-    const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
-      try {
-        return sim::predict_here(one).totals.step;
-      } catch (const sim::NotSimulated& reason) {
-        return cost::NotPredicted{reason.what()};
-      }
-    };
-    for (const auto& one : cost::ranked_algorithms(prepared_.point, call, options, predict)) {
+    for (const auto& one :
+         cost::ranked_algorithms(prepared_.point, call, options, sim::folded_time)) {
       entry->second.push_back({one.algorithm, one.time});
     }
     return entry->second;
@@ -100,7 +94,7 @@ void take_times(const StepTrace& trace, const Timeline& timeline, ExplainedCall&
 }
 
 // Each different call once.
-void find_parts(const PreparedPoint& prepared, const StepTrace& trace, Simulator& simulator,
+void find_parts(const PreparedPoint& prepared, const StepTrace& trace,
                 std::vector<ExplainedCall>& calls) {
   std::vector<std::size_t> order(calls.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -114,7 +108,7 @@ void find_parts(const PreparedPoint& prepared, const StepTrace& trace, Simulator
     if (found != known.end()) {
       calls[i].parts = found->second;
     } else if (known.size() < parts_most) {
-      calls[i].parts = parts_of(prepared.point, made, simulator);
+      calls[i].parts = parts_of(prepared.point, made);
       known.emplace(made, calls[i].parts);
     }
   }
@@ -142,9 +136,7 @@ std::vector<ExplainedCall> calls_of_step(const Scenario& scenario, const PointOu
     take_times(predicted.trace, timeline, call);
     deciders.decide(*call_of(prepared.point.program.operations[times.operation]), call);
   }
-  for_each(1, 1, [&](std::size_t, Simulator& simulator) {
-    find_parts(prepared, predicted.trace, simulator, calls);
-  });
+  find_parts(prepared, predicted.trace, calls);
   return calls;
 }
 

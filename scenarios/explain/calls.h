@@ -8,7 +8,6 @@
 #include "models/run/resolved_point.h"
 #include "scenarios/explain/timeline.h"
 #include "scenarios/outcome/point_outcome.h"
-#include "scenarios/predict/simulator.h"
 
 namespace paceline::explain {
 
@@ -69,7 +68,6 @@ inline constexpr std::size_t parts_most = 24;
 // Predicts a call of a point by itself: as it is, and without latencies. nullopt: its time is
 // known, or it is not predicted. Throws BackendError and Stopped.
 [[nodiscard]] std::optional<CallParts> parts_of(const ResolvedPoint& point,
-                                                const training::CollectiveCall& call,
-                                                Simulator& simulator);
+                                                const training::CollectiveCall& call);
 
 }  // namespace paceline::explain

@@ -128,7 +128,6 @@ class Repredicted {
     const StepTrace& trace = point_.outcome.predicted->trace;
     ResolvedPoint ran;
     ran.cluster.gpus_per_node = rank_count(trace);
-    ran.fidelity = Fidelity::closed;
     ran.program = as_it_ran(trace);
     for (training::Operation& operation : ran.program.operations) {
       if (call_of(operation) != nullptr) continue;

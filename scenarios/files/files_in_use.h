@@ -2,20 +2,17 @@
 
 #include <sys/types.h>
 
-#include <compare>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace paceline::files {
 
-// Which file it is, whatever it is called.
-struct FileIdentity {
-  dev_t device;
-  ino_t inode;
-
-  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
-};
+// Which file it is, whatever it is called: its device and its inode.
+using FileIdentity = std::pair<dev_t, ino_t>;
 
 // What this process has read, and is to write, so that no output takes the place of an input or of
 // another output. Only regular files count: any number of outputs may go to /dev/null. Safe to call
@@ -33,10 +30,17 @@ class FilesInUse {
   void remove_output(const std::string& place);
 
  private:
-  mutable std::mutex mutex_;
-  std::map<FileIdentity, std::string> inputs_;        // the path that was read
-  std::map<std::string, std::string> outputs_;        // by place: the path as it was given
-  std::map<FileIdentity, std::string> open_outputs_;  // likewise
+  struct Output {
+    std::string path, place;                            // as given; links followed
+    std::optional<FileIdentity> opened = std::nullopt;  // of one that was open, which has no place
+
+    [[nodiscard]] std::optional<FileIdentity> identity() const;
+  };
+  void add(Output output);
+
+  std::mutex mutex_;
+  std::map<FileIdentity, std::string> inputs_;  // the path that was read
+  std::vector<Output> outputs_;
 };
 
 }  // namespace paceline::files

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/system_error.h"
@@ -17,13 +18,6 @@
 
 namespace paceline::files {
 namespace {
-
-// Sizes in messages are whole powers of 1,024.
-std::string in_words(std::size_t bytes) {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20, gibibyte = std::size_t{1} << 30;
-  if (bytes % gibibyte == 0) return std::to_string(bytes / gibibyte) + " GiB";
-  return std::to_string(bytes / mebibyte) + " MiB";
-}
 
 bool begins_text(const std::string& text) { return text.find('\0') == std::string::npos; }
 
@@ -78,7 +72,7 @@ std::string read_text(const std::string& path, std::size_t bytes_max) {
     throw_silent(name, error);
   }
   if (is_larger || text.size() > bytes_max) {
-    throw InputError({name, 0, 0}, "is larger than " + in_words(bytes_max), "");
+    throw InputError({name, 0, 0}, "is larger than " + to_text(Bytes(bytes_max)), "");
   }
   note_input(path);
   return text;

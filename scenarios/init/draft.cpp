@@ -18,6 +18,7 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/data_files/node_class.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline::init {
@@ -40,10 +41,6 @@ std::vector<std::string> strategy_choices(bool has_trace) {
   return names;
 }
 
-bool is_file_name(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 // What a preset leaves open.
 struct PresetNodes {
   std::optional<std::uint32_t> gpus_per_node;
@@ -53,11 +50,11 @@ struct PresetNodes {
 };
 
 PresetNodes nodes_of(const std::string& preset) {
-  static const loader::Overrides nothing;
   const auto load = [&](const std::map<std::string, std::string>& values) {
     const auto document = loader::make_document("command line", values);
-    return loader::load_described_cluster(loader::Section(
-        loader::Reader(document, document->root, "cluster", nothing), loader::cluster_keys()));
+    return loader::load_described_cluster(
+        loader::Section(loader::Reader(loader::Field(document, document->root, "cluster")),
+                        loader::cluster_keys()));
   };
   PresetNodes nodes;
   std::optional<loader::DescribedCluster> described;
@@ -181,7 +178,7 @@ void Drafter::add_cluster() {
   }
   has_preset_ = preset != none;
   if (has_preset_) {
-    nodes_ = nodes_of(is_file_name(preset) ? folder_ + preset : preset);
+    nodes_ = nodes_of(loader::names_a_file(preset) ? folder_ + preset : preset);
     put("cluster.preset", preset, origin,
         known.empty() ? "" : "the shipped machines with such GPUs");
   }
@@ -278,8 +275,8 @@ void Drafter::add_training() {
 std::string Drafter::loadable(const Entry& entry) const {
   static const std::set<std::string> of_files{"workload.model", "workload.device",
                                               "cluster.preset"};
-  return of_files.contains(entry.path) && is_file_name(entry.value) ? folder_ + entry.value
-                                                                    : entry.value;
+  return of_files.contains(entry.path) && loader::names_a_file(entry.value) ? folder_ + entry.value
+                                                                            : entry.value;
 }
 
 void Drafter::load() const {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "models/training/step_program.h"
+#include "scenarios/doctor/recommend.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/loader/data_files/node_class.h"
 
@@ -24,9 +25,10 @@ bool has_gradients_of_known_sizes(const training::StepProgram& program) {
   return has_some;
 }
 
-bool can_use(const doctor::Examination& machine, const char* backend) {
-  const auto* state = doctor::find_backend(machine, backend);
-  return state != nullptr && state->can_be_used();
+std::string backend_for(const doctor::Examination& machine, bool has_gpus) {
+  const auto* backend = has_gpus ? doctor::find_backend_for("gpus", machine) : nullptr;
+  if (backend == nullptr) backend = doctor::find_backend_for("cpus", machine);
+  return backend == nullptr ? "" : backend->name;
 }
 
 }  // namespace
@@ -58,10 +60,9 @@ Facts facts_of_traces(const std::vector<std::string>& paths, const std::string& 
 Facts facts_of_machine(const doctor::Examination& machine,
                        const std::vector<std::string>& gpu_names) {
   Facts facts{.found_in = "this machine"};
-  facts.backend = can_use(machine, "nccl") ? "nccl" : can_use(machine, "gloo") ? "gloo" : "memory";
+  facts.backend = backend_for(machine, !gpu_names.empty());
   if (gpu_names.empty()) {
     constexpr std::uint32_t ranks_most = 4;  // as the quick start runs
-    facts.backend = can_use(machine, "gloo") ? "gloo" : "memory";
     facts.is_alone = true;
     facts.gpus = std::clamp<std::uint32_t>(machine.cpus, 1, ranks_most);
     facts.gpus_per_node = 1;

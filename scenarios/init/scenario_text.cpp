@@ -8,8 +8,8 @@
 #include <string_view>
 #include <variant>
 
-#include "scenarios/calibration/yaml_text.h"
 #include "scenarios/import/shell_word.h"
+#include "scenarios/loader/document/document.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/schema/key_words.h"
 
@@ -66,7 +66,7 @@ std::string spelled(const std::string& value) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
   const bool is_flow = value.starts_with('[') || value.starts_with('{');
   const bool is_plain = value.find_first_not_of(plain) == value.npos && !value.starts_with('-');
-  return is_flow || is_plain ? value : quoted(value);
+  return is_flow || is_plain ? value : loader::yaml_quoted(value);
 }
 
 // A section as YAML below its key.
@@ -157,7 +157,8 @@ std::string in_one_line(const Entry& entry) {
 }
 
 std::string scenario_text(const Draft& draft, const std::string& path) {
-  std::string text = head(draft, path) + "schema: paceline/1\nname: " + quoted(draft.name) + '\n';
+  std::string text =
+      head(draft, path) + "schema: paceline/1\nname: " + loader::yaml_quoted(draft.name) + '\n';
   Maps maps;
   for (const Entry& entry : draft.entries) text += entry_text(entry, maps);
   return text;

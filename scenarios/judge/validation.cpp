@@ -34,13 +34,13 @@ std::vector<ValidationRow> validation_rows(const std::string& scenario, const st
     const auto one_gpu = outcome.measured_one_gpu.value_or(outcome.predicted_one_gpu());
     const double perfect = one_gpu.value() * outcome.gpus;
     row.perfect_scaling_percent = percent_above(perfect, row.measured_per_s);
-    const Seconds serial = outcome.one_gpu_step + outcome.predicted->communication_alone;
+    const Seconds serial = outcome.one_gpu_step + outcome.predicted->totals_alone.communication;
     row.no_overlap_percent =
         percent_above(outcome.samples_per_step / serial.value(), row.measured_per_s);
     row.measured_step = Seconds(outcome.samples_per_step / row.measured_per_s);
     row.predicted_step = outcome.predicted->totals.step;
     row.one_gpu_step = Seconds(outcome.samples_per_step / perfect);
-    row.communication = outcome.predicted->communication_alone;
+    row.communication = outcome.predicted->totals_alone.communication;
     row.low = outcome.predicted->interval.low;
     row.high = outcome.predicted->interval.high;
     row.response = outcome.predicted->response;

@@ -1,8 +1,12 @@
 #include "scenarios/loader/axis_value.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <sstream>
 
 #include "models/text/number.h"
 #include "models/units/parse.h"
@@ -43,6 +47,80 @@ std::string first_of(std::span<const AxisValue> values) {
     all += (i == 0 ? "" : ", ") + values[i].text;
   }
   return values.size() > most ? all + ", ..." : all;
+}
+
+Field setting_field(const ScenarioFile::Setting& setting) {
+  auto document = std::make_shared<Document>(
+      *parse_document(fmt::format("--set {}={}", setting.path, setting.value), setting.value));
+  document->has_lines = false;
+  const Node root = document->root;
+  return Field(std::move(document), root, setting.path);
+}
+
+void check_path(const Location& where, const std::string& path) {
+  if (("." + path + ".").find("..") == std::string::npos) return;
+  throw InputError(where, fmt::format("path \"{:.60}\" has an empty part", path),
+                   "write it as cluster.network.latency");
+}
+
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& text,
+                                                          const Location& where,
+                                                          const char* example) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto equals = part.find('=');
+    std::string path = part.substr(0, equals);
+    path.erase(0, path.find_first_not_of(' '));
+    path.erase(path.find_last_not_of(' ') + 1);
+    if (equals == part.npos || path.empty()) {
+      throw InputError(where, fmt::format("\"{:.60}\" is not path=value", part), example);
+    }
+    if (std::ranges::find(pairs, path, &std::pair<std::string, std::string>::first) !=
+        pairs.end()) {
+      throw InputError(where, fmt::format("{:.60} is named twice", path), "name it once");
+    }
+    pairs.emplace_back(std::move(path), part.substr(equals + 1));
+  }
+  return pairs;
+}
+
+namespace {
+
+std::string axes_in_words(std::span<const ScenarioFile::Axis> axes) {
+  std::vector<std::string> words;
+  for (const ScenarioFile::Axis& axis : axes) {
+    words.push_back(fmt::format("{}: {}", axis.path, first_of(axis.values)));
+  }
+  return words.empty() ? "it has one point: leave --point out"
+                       : fmt::format("it has {}", fmt::join(words, "; "));
+}
+
+}  // namespace
+
+std::size_t point_named(const std::string& text, std::span<const ScenarioFile::Axis> axes) {
+  const Location where{"--point " + text, 0, 0};
+  std::vector<std::size_t> indices;
+  for (const ScenarioFile::Axis& axis : axes) indices.push_back(axis.values.size() - 1);
+  for (const auto& [path, value] : pairs_of(text, where, "write --point gpus=8")) {
+    const auto axis = std::ranges::find(axes, path, &ScenarioFile::Axis::path);
+    if (axis == axes.end()) {
+      throw InputError(where, fmt::format("the sweep has no axis {:.60}", path),
+                       axes_in_words(axes));
+    }
+    const AxisValue asked = axis_value(path, setting_field({path, value}));
+    const auto found = std::ranges::find_if(
+        axis->values, [&](const AxisValue& known) { return same(known, asked); });
+    if (found == axis->values.end()) {
+      throw InputError(where, fmt::format("{} \"{:.60}\" is no value of its axis", path, value),
+                       "it has " + first_of(axis->values));
+    }
+    indices[static_cast<std::size_t>(axis - axes.begin())] =
+        static_cast<std::size_t>(found - axis->values.begin());
+  }
+  std::size_t point = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) point = point * axes[i].values.size() + indices[i];
+  return point;
 }
 
 }  // namespace paceline::loader

@@ -1,15 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "scenarios/loader/document/reader.h"
-#include "scenarios/loader/scenario.h"
+#include "scenarios/loader/scenario_file.h"
 
+// Values of axes, and what a command line says of them. All that read throw InputError.
 namespace paceline::loader {
 
-// A value of the axis `path`, in SI units where it has a unit. Throws InputError for what is no
-// single value.
+// A value of the axis `path`, in SI units where it has a unit.
 [[nodiscard]] AxisValue axis_value(const std::string& path, const Field& field);
 
 // 100us and 0.1ms are the same, though their last bits differ.
@@ -21,5 +23,21 @@ namespace paceline::loader {
 
 // "3us, 5ms, ...": as they are spelled, at most five.
 [[nodiscard]] std::string first_of(std::span<const AxisValue> values);
+
+// A value of the command line, as a field whose messages show the setting.
+[[nodiscard]] Field setting_field(const ScenarioFile::Setting& setting);
+
+// Every part between dots is a key or a number of a list.
+void check_path(const Location& where, const std::string& path);
+
+// What stands behind each path of "gpus=2,step=1s"; each is named once. `example` is the hint.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& text,
+                                                                        const Location& where,
+                                                                        const char* example);
+
+// The number of a grid's point with some values of its axes, "gpus=32,training.bucket_cap=25MiB",
+// as --point gives them; of an axis that is not named the last value.
+[[nodiscard]] std::size_t point_named(const std::string& text,
+                                      std::span<const ScenarioFile::Axis> axes);
 
 }  // namespace paceline::loader

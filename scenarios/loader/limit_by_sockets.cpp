@@ -1,10 +1,9 @@
-#include "scenarios/loader/limit_by_sockets.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "models/units/parse.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {

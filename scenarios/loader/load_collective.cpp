@@ -1,5 +1,3 @@
-#include "scenarios/loader/load_collective.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "models/collectives/hierarchical.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/registry.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {
 
 using settings::Count;
+using settings::Form;
 using settings::Key;
 using settings::OneOf;
+using settings::rows;
+using settings::Structure;
 
 constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
@@ -31,13 +33,9 @@ constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree, nccl_collnet_direct
 constexpr std::string_view pat = "pat";
 
 // Unquoted it is a number to YAML.
-std::span<const settings::Form> version_forms() {
-  using settings::Form;
-  static constexpr std::array forms{
-      Form{settings::Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}},
-      Form{settings::Number{2, 3}}};
-  return forms;
-}
+constexpr std::array version_forms{
+    Form{settings::Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}},
+    Form{settings::Number{2, 3}}};
 
 // What all-reduces may be named, and all-gathers and reduce-scatters by NCCL.
 std::vector<std::string_view> algorithm_names() {
@@ -140,7 +138,7 @@ std::span<const Key> collective_keys() {
           "nccl, gloo, mpi: what that library does; plan: the algorithm named. With a section "
           "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
           "and for memory"},
-      Key{"version", settings::Structure{"version", version_forms}, "2.28, assumed",
+      Key{"version", Structure{"version", rows<version_forms>}, "2.28, assumed",
           "2.18 to 2.30 are modelled, older ones as 2.18, but without `nvb` below 2.9", "\"2.18\"",
           of_nccl},
       Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},

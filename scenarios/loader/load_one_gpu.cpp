@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -8,12 +9,12 @@
 #include <vector>
 
 #include "models/assumption.h"
+#include "models/shipped_file.h"
 #include "models/stats/normal.h"
 #include "models/units/parse.h"
 #include "models/workload/attained.h"
 #include "models/workload/carried.h"
-#include "scenarios/loader/load_trace.h"
-#include "scenarios/loader/measured_on.h"
+#include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -49,10 +50,9 @@ constexpr std::array measured_batch_table{
 };
 
 Measured read_measured(const Field& list) {
-  const Overrides none;
   Measured measured;
   for (const Field& entry : list.list()) {
-    Section one(Reader(entry, none), measured_batch_table);
+    Section one(Reader(entry), measured_batch_table);
     const auto samples = one.get<std::uint32_t>("batch");
     if (!measured.emplace(samples, one.require("throughput")).second) {
       one.require("batch").fail("is twice in the list", "leave one of them out");
@@ -65,7 +65,7 @@ Measured read_measured(const Field& list) {
 // One throughput, or several with a batch each.
 Measured measured_of(Section& section, const Field& field, const Scenario& scenario) {
   const auto batch = section.field("single_gpu_batch");
-  const bool is_list = field.node().IsSequence();
+  const bool is_list = field.node().is_list();
   if (scenario.traced && is_list) {
     field.fail("gives several batch sizes, and a trace's compute is for its own",
                "give one throughput");
@@ -78,6 +78,80 @@ Measured measured_of(Section& section, const Field& field, const Scenario& scena
   if (is_list) return read_measured(field);
   if (scenario.traced) return {{scenario.workload.batch_per_gpu, field}};
   return {{timed_batch(section, "single_gpu_batch"), field}};
+}
+
+// An entry of `workload.measured_on`: what one GPU of some device was measured to do.
+struct MeasuredOn {
+  Field entry;
+  workload::Device device;
+  workload::Precision precision = workload::Precision::fp32;
+  std::uint32_t batch = 1;
+  Field throughput;
+
+  // Of the scenario's own device and precision, so that it is of its steps themselves.
+  [[nodiscard]] bool is_own(const Scenario& scenario) const {
+    return device.name == scenario.workload.device.name && precision == scenario.precision;
+  }
+  // "740 samples/s on v100-sxm2-16gb", with the precision where that is another one.
+  [[nodiscard]] std::string text(const Scenario& scenario) const {
+    const std::string in =
+        precision == scenario.precision ? "" : fmt::format(" in {}", to_text(precision));
+    return fmt::format("{} on {}{}", throughput.text(), device.name, in);
+  }
+};
+
+constexpr std::array measured_device_table{
+    settings::Key{"device", settings::Text{"a name, or a file", shipped_devices},
+                  settings::required, "as `workload.device`", "v100-sxm2-16gb"},
+    settings::Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass",
+                  "32"},
+    settings::Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required,
+                  "of one GPU", "119.6 samples/s"},
+    settings::Key{"precision", settings::OneOf{settings::texts_of<workload::Precision>},
+                  "the scenario's", "that was measured"},
+};
+
+MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
+  Section section(Reader(entry), measured_device_table);
+  const Field device = section.require("device");
+  const auto precision = section.field("precision");
+  MeasuredOn read{entry, load_device(device),
+                  section.find<workload::Precision>("precision").value_or(scenario.precision),
+                  section.get<std::uint32_t>("batch"), section.require("throughput")};
+  section.finish();
+  (void)throughput_of(read.throughput, scenario);
+  if (scenario.network) {
+    require_arithmetic(precision.value_or(device), read.device, read.precision);
+  } else if (!read.is_own(scenario)) {
+    const bool is_of_other_device = read.device.name != scenario.workload.device.name;
+    (is_of_other_device ? device : *precision)
+        .fail("is not the scenario's, and times of layers are of their own",
+              "leave it out, or give a model instead of layers");
+  }
+  return read;
+}
+
+bool are_the_same(const MeasuredOn& one, const MeasuredOn& other) {
+  return one.device.name == other.device.name && one.precision == other.precision &&
+         one.batch == other.batch;
+}
+
+// Throws InputError for devices that are not known or lack the arithmetic, for what is twice in the
+// list, and for other devices of a scenario without a network, whose compute no description carries
+// over. Precondition: the scenario has its workload.
+std::vector<MeasuredOn> read_measured_on(const Field& list, const Scenario& scenario) {
+  if (scenario.traced) {
+    list.fail("is of devices, and a trace does not say its own", "write single_gpu_throughput");
+  }
+  std::vector<MeasuredOn> all;
+  for (const Field& entry : list.list()) {
+    MeasuredOn one = read_entry(entry, scenario);
+    if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
+      entry.fail("repeats a device, batch and precision of the list", "leave one of them out");
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& scenario) {
@@ -237,6 +311,12 @@ void assume_modelled(const workload::OneGpuStep& step, const std::vector<Measure
   say_what_bounds(step, scenario);
 }
 
+void scale_compute(training::StepProgram& program, double factor) {
+  for (training::Operation& operation : program.operations) {
+    if (auto* time = std::get_if<Seconds>(&operation.work)) *time = *time * factor;
+  }
+}
+
 // What the scenario says of one GPU: its own, and, where it says nothing of that, others.
 struct OneGpuRows {
   std::optional<Field> field;  // of its own
@@ -267,6 +347,7 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
 
 }  // namespace
 
+std::span<const settings::Key> measured_device_keys() { return measured_device_table; }
 std::span<const settings::Key> measured_batch_keys() { return measured_batch_table; }
 
 SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {

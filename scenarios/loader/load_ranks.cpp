@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 
 #include "models/text/number.h"
@@ -6,17 +8,16 @@
 namespace paceline::loader {
 namespace {
 
+using settings::Form;
 using settings::Key;
+using settings::rows;
+using settings::Structure;
 
-std::span<const settings::Form> slowdown_forms() {
-  using settings::Form;
-  static constexpr std::array forms{
-      Form{settings::Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
-  return forms;
-}
+constexpr std::array slowdown_forms{
+    Form{settings::Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
 
 const std::array ranks_table{
-    Key{"slowdown", settings::Structure{"a map", slowdown_forms}, "none",
+    Key{"slowdown", Structure{"a map", rows<slowdown_forms>}, "none",
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
     Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
         "each rank is slower or faster by up to that part, seeded"},
@@ -26,9 +27,25 @@ const std::array ranks_table{
         "(scenarios/prepare/overheads.h), else 0"},
 };
 
+constexpr OtherJobs other_jobs_defaults;
+
+constexpr std::array other_jobs_table{
+    Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
+        "of jobs that do the same on as many nodes of their own and share the network"},
+    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's", "",
+        settings::Needs{"count"}},
+    Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},
+        settings::value_of(other_jobs_defaults.placement),
+        "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)", "",
+        settings::Needs{"count"}},
+};
+
+constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
+
 }  // namespace
 
 std::span<const Key> ranks_keys() { return ranks_table; }
+std::span<const Key> other_jobs_keys() { return other_jobs_table; }
 
 void load_ranks(Section ranks, Scenario& scenario) {
   Reader slowdown = ranks.map().map("slowdown");
@@ -42,6 +59,28 @@ void load_ranks(Section ranks, Scenario& scenario) {
   scenario.jitter = ranks.get<double>("jitter");
   scenario.spread = ranks.find<double>("spread");
   ranks.finish();
+}
+
+OtherJobs load_other_jobs(Section jobs) {
+  jobs.finish();
+  if (jobs.get<std::uint32_t>("count") == 0) {
+    for (const char* key : {"start", "placement"}) {
+      jobs.refuse_set(key, "has no effect: there are no other jobs", "set other_jobs.count, too");
+    }
+  }
+  return {.count = jobs.get<std::uint32_t>("count"),
+          .start = jobs.get<Seconds>("start"),
+          .placement = jobs.get<JobPlacement>("placement")};
+}
+
+void check_other_jobs(const Section& section, const Scenario& scenario) {
+  if (scenario.other_jobs.count == 0) return;
+  const std::uint64_t jobs = scenario.other_jobs.count + std::uint64_t{1};
+  if (jobs * scenario.cluster.ranks().value() > ranks_of_all_jobs_max) {
+    throw InputError(section.location(),
+                     fmt::format("all jobs together have more than {} GPUs", ranks_of_all_jobs_max),
+                     "");
+  }
 }
 
 }  // namespace paceline::loader

@@ -1,32 +1,35 @@
 #include "scenarios/loader/load_scenario.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
 #include "models/collectives/registry.h"
+#include "models/text/number.h"
 #include "models/topology/ring_orders.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/backend_kind.h"
-#include "scenarios/loader/calibration_parts.h"
 #include "scenarios/loader/data_files/data_files.h"
-#include "scenarios/loader/expect_device.h"
-#include "scenarios/loader/limit_by_sockets.h"
-#include "scenarios/loader/load_collective.h"
-#include "scenarios/loader/load_trace.h"
-#include "scenarios/loader/load_training.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/sections.h"
+#include "scenarios/warnings.h"
 
 namespace paceline::loader {
 namespace {
 
+using settings::Form;
 using settings::Key;
 using settings::Map;
 using settings::required;
+using settings::rows;
+using settings::Structure;
 
 constexpr std::array point_table{
     Key{"throughput",
@@ -40,26 +43,16 @@ constexpr std::array point_table{
     Key{"known", settings::Flag{}, false,
         "the row is evidence: predictions of all points are conditioned by it, and it is never "
         "counted as predicted"},
-    Key{"fitted", settings::Flag{}, false, "the older spelling of `known`"},
 };
 
-std::span<const Key> point_keys() { return point_table; }
+constexpr std::array point_forms{Form{Map{rows<point_table>}, Form::Of::list}};
 
-std::span<const settings::Form> point_forms() {
-  static constexpr std::array forms{settings::Form{Map{point_keys}, settings::Form::Of::list}};
-  return forms;
-}
-
-constexpr std::array contention_words{std::string_view("auto"), std::string_view("off"),
-                                      std::string_view("assumed"), std::string_view("measured")};
-
-std::span<const settings::Form> contention_forms() {
-  using settings::Form;
-  static constexpr std::array forms{Form{settings::OneOf{contention_words}},
-                                    Form{settings::Text{.what = "", .pattern = "^assumed\\+[0-9]"}},
-                                    Form{settings::Number{1, 100}}};
-  return forms;
-}
+constexpr std::array contention_words{settings::automatic, std::string_view("off"),
+                                      std::string_view("assumed")};
+constexpr std::array contention_forms{
+    Form{settings::OneOf{contention_words}},
+    Form{settings::Text{.what = "", .pattern = "^assumed\\+[0-9]"}},
+    Form{settings::Number{1, 100}}};
 
 constexpr std::array measured_table{
     Key{"source", settings::Text{"text"}, required, "where the figures come from",
@@ -72,16 +65,15 @@ constexpr std::array measured_table{
         "measured with `cluster.calibration` or a known point, else described",
         "what is known of the links. described: figures of their parts, or of machines alike; "
         "measured: a log of them, or rows of theirs that are known, in this file or in another"},
-    Key{"points", settings::Structure{"a list of maps", point_forms}, required,
+    Key{"points", Structure{"a list of maps", rows<point_forms>}, required,
         "`{gpus: 8, throughput: ..}` or `step: ..`, with every axis the point belongs to; "
         "`known: true` for a row that is evidence: predictions of all points are conditioned by "
-        "it, "
-        "and it is never counted as predicted (`fitted: true` is the older spelling)",
+        "it, and it is never counted as predicted",
         "[{gpus: 8, throughput: ...}]"},
 };
 
 constexpr std::array scenario_table{
-    Key{"schema", settings::Text{"paceline/1"}, required, "the format of this file", "paceline/1"},
+    schema_key("paceline/1"),
     Key{"name", settings::Text{"text"}, required, "the title of the report", "my scenario"},
     Key{"workload", Map{workload_keys}, required, "what a GPU computes",
         "{model: resnet50, batch_per_gpu: 32, ...}"},
@@ -91,14 +83,13 @@ constexpr std::array scenario_table{
     Key{"collective", Map{collective_keys}, "", "which library's collectives, and how"},
     Key{"ranks", Map{ranks_keys}, "", "how ranks differ"},
     Key{"contention",
-        settings::Structure{"auto, off, assumed, assumed+0.1, measured, or a factor of 1 to 100",
-                            contention_forms},
+        Structure{"auto, off, assumed, assumed+0.1, or a factor of 1 to 100",
+                  rows<contention_forms>},
         settings::automatic,
         "how compute slows down beside collectives. auto: with `library: nccl` as assumed, "
         "else off; assumed: by the multiprocessors that NCCL's "
         "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
-        "a factor that was fitted or measured; measured: as assumed, and known rows say the rest, "
-        "an older spelling of points with `known: true`, of which it wants one of several GPUs",
+        "a factor that was fitted or measured",
         "1.3"},
     Key{"call_contention", settings::Number{1, 100}, settings::automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "
@@ -108,13 +99,40 @@ constexpr std::array scenario_table{
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
     Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
     Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},
-    Key{"sweep", settings::Structure{"a map"}, "none",
+    Key{"sweep", Structure{"a map"}, "none",
         "every key is the path of an axis and every value a list; the grid is their product. "
         "`gpus`: n fills n/gpus_per_node nodes, or a part of one",
         "{gpus: [2, 4]}"},
     Key{"gpus", settings::Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
+
+// The keys `contention` and `call_contention` of the file.
+Contention load_contention(Section& file) {
+  Contention contention{.calls = file.find<double>("call_contention")};
+  const auto field = file.field("contention");
+  if (!field || field->text() == settings::automatic) return contention;
+  contention.automatic = false;
+  const std::string said = field->text();
+  constexpr std::string_view and_more = "assumed+";
+  contention.assumed = said == "assumed" || said.starts_with(and_more);
+  if (said == "off" || said == "assumed") return contention;
+  if (said.starts_with(and_more)) {
+    const auto more = number_of<double>(std::string_view(said).substr(and_more.size()));
+    if (!more || !(*more >= 0 && *more <= 10)) {
+      field->fail("needs a number from 0 to 10 after assumed+", "write contention: assumed+0.1");
+    }
+    contention.more = *more;
+    return contention;
+  }
+  const auto factor = number_of<double>(said);
+  if (!factor || !(*factor >= 1 && *factor <= 100)) {
+    field->fail("is neither auto, off, assumed, assumed+0.1 nor a factor of 1 to 100",
+                "write contention: 1.3");
+  }
+  contention.slowdown = *factor;
+  return contention;
+}
 
 // Messages wait for their receivers as those of the library do over TCP, unless the scenario says
 // how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
@@ -152,12 +170,41 @@ void use_lanes_as_the_library(Scenario& scenario) {
       (scenario.strategy == nullptr || scenario.strategy->name != "data_parallel");
 }
 
+// What a calibration's file has, as its uppermost keys say.
+struct CalibrationParts {
+  bool has_logs = true;    // fits of logs or ping-pongs: `collectives`, `links`
+  bool is_learnt = false;  // what steps said of the machine: `learnt`
+};
+
+// Of a file that was not looked at since it was written last, as each point of a sweep asks; one
+// that cannot be read has what whoever reads it complains of.
+CalibrationParts calibration_parts_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  using Written = std::pair<fs::file_time_type, std::uintmax_t>;
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<Written, CalibrationParts>> seen;
+  std::error_code unknown;
+  if (!fs::is_regular_file(path, unknown)) return {};  // a pipe is read once
+  const Written now{fs::last_write_time(path, unknown), fs::file_size(path, unknown)};
+  const std::lock_guard lock(mutex);
+  auto& [written, parts] = seen[path];
+  if (written == now) return parts;
+  written = now;
+  try {
+    const Node root = read_document(path)->root;
+    parts = {.has_logs = !root["learnt"] || root["collectives"] || root["links"],
+             .is_learnt = bool(root["learnt"])};
+  } catch (const InputError&) {
+    parts = {};
+  }
+  return parts;
+}
+
 // Beside the scenario's own file.
 void name_calibration(Section& cluster, Scenario& scenario) {
   const auto field = cluster.field("calibration");
   if (!field) return;
-  const std::string path =
-      (std::filesystem::path(field->document()->folder) / field->text()).string();
+  const std::string path = field->file_path();
   const CalibrationParts parts = calibration_parts_of(path);
   if (parts.has_logs) scenario.calibration = path;
   if (parts.is_learnt) scenario.learnt = path;
@@ -170,6 +217,23 @@ topology::Cluster sized(Section& file, const topology::Cluster& cluster) {
   file.require("gpus").fail(
       fmt::format("does not fill nodes of {} GPUs", cluster.gpus_per_node),
       fmt::format("write a multiple of {}, or less for a part of one node", cluster.gpus_per_node));
+}
+
+// Warns, and assumes, where the workload's device is a shipped one that machines of the preset do
+// not have: its links are then those of other GPUs. One GPU alone has none, a trace tells no
+// device, and of a file of one's own no preset can know. Precondition: the cluster has its size.
+void expect_device(const PresetDevices& known, Section& workload, Scenario& scenario) {
+  const auto field = workload.field("device");
+  if (!field || scenario.cluster.ranks().value() == 1) return;
+  const std::string device = field->text();
+  if (!is_shipped_device(device) || std::ranges::find(known.devices, device) != known.devices.end())
+    return;
+  const std::string all = fmt::format("{}", fmt::join(known.devices, ", "));
+  warn(field->location(),
+       fmt::format("device \"{}\" is not one that {} contains ({}); the links are used unchanged",
+                   device, known.preset, all),
+       "name another preset or give cluster.intra_node");
+  scenario.assumptions.add({links_of_other_device, "links", {known.preset, all, device}});
 }
 
 // Links that several GPUs need.
@@ -212,10 +276,9 @@ std::span<const Key> scenario_keys() { return scenario_table; }
 
 Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
   Section file(Reader(document, document->root, "", overrides), scenario_keys());
-  const Field schema = file.require("schema");
-  if (schema.text() != "paceline/1") schema.fail("is not known", "write schema: paceline/1");
+  file.map().expect_schema("paceline/1");
   Scenario scenario;
-  scenario.name = file.require("name").text();
+  scenario.name = file.text("name");
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
 
   Section workload = file.below("workload"), training = file.below("training");
@@ -242,10 +305,9 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const Section other_jobs = file.below("other_jobs");
   scenario.other_jobs = load_other_jobs(other_jobs);
   scenario.contention = load_contention(file);
-  scenario.contention.calls = file.find<double>("call_contention");
   if (scenario.traced && scenario.contention.assumed) {
     throw InputError(
-        scenario.contention.where,
+        file.require("contention").location(),
         "assumed contention needs the device's memory bandwidth, and a trace does not contain it",
         "leave it out: traced compute already includes the slowdown by collectives");
   }

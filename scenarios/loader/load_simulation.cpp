@@ -17,9 +17,7 @@ const Scenario simulation_defaults;
 
 const std::array simulation_table{
     Key{"fidelity", settings::OneOf{fidelities}, settings::value_of(simulation_defaults.fidelity),
-        "folded: each symmetry class is simulated once; flow: every transfer on SimGrid; closed: "
-        "as "
-        "folded, without SimGrid's checks"},
+        "folded: one rank of each symmetry class is simulated; flow: every transfer, on SimGrid"},
     Key{"seed", settings::Count{0, 1ULL << 53}, simulation_defaults.seed, "of all that is drawn"},
 };
 

@@ -1,16 +1,15 @@
-#include "scenarios/loader/load_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <variant>
 
 #include "models/assumption.h"
 #include "models/run/as_it_ran.h"
+#include "models/workload/attained.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/sections.h"
 #include "traces/replay/replay.h"
 
 namespace paceline::loader {
@@ -48,7 +47,7 @@ void read_batch(const Section& workload, const TracedRun& traced, Scenario& scen
 void refuse_other_arithmetic(Section& workload) {
   const auto field = workload.field("precision");
   if (!field) return;
-  if (!field->node().IsMap()) {
+  if (!field->node().is_map()) {
     field->fail("is that of the trace's device",
                 "write precision: {gradient: fp16} for gradients on the wire");
   }
@@ -59,10 +58,9 @@ void refuse_other_arithmetic(Section& workload) {
 
 // Beside the scenario.
 std::vector<std::string> paths_of(const Field& trace) {
-  const std::filesystem::path folder(trace.document()->folder);
-  if (!trace.node().IsSequence()) return {(folder / trace.text()).string()};
+  if (!trace.node().is_list()) return {trace.file_path()};
   std::vector<std::string> paths;
-  for (const Field& one : trace.list()) paths.push_back((folder / one.text()).string());
+  for (const Field& one : trace.list()) paths.push_back(one.file_path());
   return paths;
 }
 
@@ -170,16 +168,13 @@ void check_traced_gradients(const Field& field, const Scenario& scenario) {
 }
 
 void check_traced_training(Section& training) {
-  const auto refuse = [](const Field& field) {
-    field.fail("is as the trace has it", "take strategy: ddp, or leave it out");
-  };
-  for (const char* key : {"gradient_accumulation", "input_time", "collectives_in_flight"}) {
-    if (const auto field = training.field(key)) refuse(*field);
+  for (const char* key :
+       {"gradient_accumulation", "input_time", "collectives_in_flight", "host.per_operation",
+        "host.per_gradient", "host.per_call", "host.computes", "optimizer.time"}) {
+    if (const auto field = training.field(key)) {
+      field->fail("is as the trace has it", "take strategy: ddp, or leave it out");
+    }
   }
-  for (const char* key : {"per_operation", "per_gradient", "per_call", "computes"}) {
-    if (const auto field = training.map().map("host").find(key)) refuse(*field);
-  }
-  if (const auto time = training.map().map("optimizer").find("time")) refuse(*time);
 }
 
 void check_traced_ranks(const Section& workload, Scenario& scenario) {
@@ -194,12 +189,6 @@ void check_traced_ranks(const Section& workload, Scenario& scenario) {
                    fmt::format("calls as traced need {} ranks, and the cluster has {}",
                                scenario.traced->world, ranks),
                    "leave out calls: as_traced");
-}
-
-void scale_compute(training::StepProgram& program, double factor) {
-  for (training::Operation& operation : program.operations) {
-    if (auto* time = std::get_if<Seconds>(&operation.work)) *time = *time * factor;
-  }
 }
 
 }  // namespace paceline::loader

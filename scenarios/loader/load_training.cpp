@@ -1,5 +1,3 @@
-#include "scenarios/loader/load_training.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include <vector>
 
 #include "models/cost/library_choice.h"
-#include "scenarios/loader/load_trace.h"
+#include "models/workload/attained.h"
+#include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {
@@ -117,24 +116,21 @@ void load_host(Section& training, Scenario& scenario) {
   if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
   const auto is_given = [&](const char* key) { return training.is_given(key); };
   if (computes && std::ranges::none_of(host_times, is_given)) {
-    const auto field = training.map().map("host").find("computes");
+    const auto field = training.field("host.computes");
     if (!field->is_of_several()) {
       field->fail("has no effect: the host takes no time",
                   "give per_operation, per_gradient or per_call, or leave it out");
     }
   }
   if (scenario.traced && host.per_operation > Seconds(0)) {
-    training.map()
-        .map("host")
-        .find("per_operation")
-        ->fail("is in the compute that was traced", "leave it out");
+    training.field("host.per_operation")->fail("is in the compute that was traced", "leave it out");
   }
 }
 
 // Where neither the optimizer's time nor the memory that its states take depends on them.
 void refuse_states_without_effect(Section& training, const Scenario& scenario) {
-  for (const char* key : {"kind", "fp32_master", "fused"}) {
-    const auto given = training.map().map("optimizer").find(key);
+  for (const char* key : {"optimizer.kind", "optimizer.fp32_master", "optimizer.fused"}) {
+    const auto given = training.field(key);
     if (given && scenario.traced) {
       given->fail("is that of the trace, whose optimizer takes what it took",
                   "leave it out, or give optimizer.time");

@@ -13,15 +13,17 @@
 #include "models/workload/activations.h"
 #include "models/workload/attained.h"
 #include "scenarios/loader/data_files/data_files.h"
-#include "scenarios/loader/load_trace.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
 namespace {
 
 using settings::Count;
+using settings::Form;
 using settings::Key;
+using settings::Map;
 using settings::OneOf;
+using settings::rows;
 using settings::Structure;
 using settings::Text;
 using workload::Device;
@@ -33,37 +35,23 @@ constexpr std::array<std::string_view, 3> type_words{"fp32", "fp16", "bf16"};
 
 constexpr std::uint64_t elements_max = 1'000'000'000'000;  // of a tensor
 
-std::span<const settings::Form> count_forms() {
-  static constexpr std::array forms{
-      settings::Form{Count{1, elements_max}, settings::Form::Of::list}};
-  return forms;
-}
+constexpr std::array count_forms{Form{Count{1, elements_max}, Form::Of::list}};
 
 constexpr std::array layer_table{
     Key{"name", Text{"text"}, "its number", "what reports call it", "block"},
     Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many there are of it, one by one"},
     Key{"forward", settings::Time{}, settings::required, "of a pass", "2ms"},
     Key{"backward", settings::Time{}, settings::required, "of a pass", "4ms"},
-    Key{"parameters", Structure{"a list of counts", count_forms}, "none",
+    Key{"parameters", Structure{"a list of counts", rows<count_forms>}, "none",
         "element counts, one a tensor", "[1000, 20]"},
-    Key{"rows", Structure{"a list of counts", count_forms}, "not told",
+    Key{"rows", Structure{"a list of counts", rows<count_forms>}, "not told",
         "the first dimension of each tensor, a vector's its elements", "[100, 20]"},
     Key{"type", OneOf{type_words}, "by `precision`", "of its parameters"},
 };
 
-std::span<const Key> layer_keys() { return layer_table; }
+constexpr std::array layer_forms{Form{Map{rows<layer_table>}, Form::Of::list}};
 
-std::span<const settings::Form> layer_forms() {
-  static constexpr std::array forms{
-      settings::Form{settings::Map{layer_keys}, settings::Form::Of::list}};
-  return forms;
-}
-
-std::span<const settings::Form> trace_forms() {
-  using settings::Form;
-  static constexpr std::array forms{Form{Text{"a file"}}, Form{Text{"a file"}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array trace_forms{Form{Text{"a file"}}, Form{Text{"a file"}, Form::Of::list}};
 
 constexpr std::array precision_table{
     Key{"compute", OneOf{settings::texts_of<Precision>}, settings::value_of(Precision::fp32),
@@ -71,27 +59,13 @@ constexpr std::array precision_table{
     Key{"gradient", OneOf{type_words}, "as the parameters", "what gradients are cast to"},
 };
 
-std::span<const Key> precision_keys() { return precision_table; }
+constexpr std::array precision_forms{Form{OneOf{settings::texts_of<Precision>}},
+                                     Form{Map{rows<precision_table>}}};
 
-std::span<const settings::Form> precision_forms() {
-  using settings::Form;
-  static constexpr std::array forms{Form{OneOf{settings::texts_of<Precision>}},
-                                    Form{settings::Map{precision_keys}}};
-  return forms;
-}
+constexpr std::array throughput_forms{Form{settings::Throughput{.or_tokens = true}},
+                                      Form{Map{measured_batch_keys}, Form::Of::list}};
 
-std::span<const settings::Form> throughput_forms() {
-  using settings::Form;
-  static constexpr std::array forms{Form{settings::Throughput{.or_tokens = true}},
-                                    Form{settings::Map{measured_batch_keys}, Form::Of::list}};
-  return forms;
-}
-
-std::span<const settings::Form> measured_on_forms() {
-  static constexpr std::array forms{
-      settings::Form{settings::Map{measured_device_keys}, settings::Form::Of::list}};
-  return forms;
-}
+constexpr std::array measured_on_forms{Form{Map{measured_device_keys}, Form::Of::list}};
 
 constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
 constexpr settings::Needs of_model{"model"};
@@ -105,14 +79,15 @@ constexpr std::array workload_table{
         "resnet50",
         {},
         {"layers", "trace"}},
-    Key{"layers", Structure{"a list of maps", layer_forms}, "none",
+    Key{"layers", Structure{"a list of maps", rows<layer_forms>}, "none",
         "instead of `model`, in forward order: `{name: block, repeat: 30, forward: 1.3ms, "
         "backward: 2.7ms, parameters: [12000000]}`. `forward` and `backward` are the times of one "
         "pass on one GPU, without the optimizer; `parameters` lists the element count of each "
         "tensor; `rows` its first dimension, of a vector its elements; `type` is fp32, fp16 or "
         "bf16",
         "[{forward: 1ms, backward: 2ms}]"},
-    Key{"trace", Structure{"a file, an archive, a folder, or a list of them", trace_forms}, "none",
+    Key{"trace", Structure{"a file, an archive, a folder, or a list of them", rows<trace_forms>},
+        "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
         "import` "
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
@@ -137,7 +112,8 @@ constexpr std::array workload_table{
         "v100-sxm2-16gb",
         {},
         {"trace"}},
-    Key{"precision", Structure{"fp32, tf32, amp, bf16, fp16, or a map", precision_forms}, "fp32",
+    Key{"precision", Structure{"fp32, tf32, amp, bf16, fp16, or a map", rows<precision_forms>},
+        "fp32",
         "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
         "for the wire. Parameters of fp32, tf32 and amp are fp32",
         "amp"},
@@ -149,8 +125,8 @@ constexpr std::array workload_table{
         "to "
         "memory",
         "", of_model},
-    Key{"single_gpu_throughput", Structure{"a throughput, or a list of maps", throughput_forms},
-        "none",
+    Key{"single_gpu_throughput",
+        Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
         "sequence, tokens/s; or to several with other batches, "
         "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
@@ -164,7 +140,7 @@ constexpr std::array workload_table{
         "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
         "copies on the GPU are in it",
         "", of_measured},
-    Key{"measured_on", Structure{"a list of maps", measured_on_forms}, "none",
+    Key{"measured_on", Structure{"a list of maps", rows<measured_on_forms>}, "none",
         "instead of `single_gpu_throughput`: `{device, batch, throughput, precision}`, what one "
         "GPU of each device does, `precision` the scenario's unless given. On the scenario's own "
         "it is `single_gpu_throughput`; else, of a `model`, other devices move the modelled "
@@ -193,7 +169,7 @@ std::optional<DataType> type_in(const Section& section, std::string_view key) {
 Precisions read_precision(Section& workload) {
   const auto field = workload.field("precision");
   Precisions read;
-  if (field && !field->node().IsMap()) {
+  if (field && !field->node().is_map()) {
     read.compute = field->word<Precision>();
     return read;
   }
@@ -357,7 +333,7 @@ void load_workload(Section& section, const Overrides& overrides,
   if (layers) {
     workload.name = "layers";
     const auto said = section.field("precision");
-    if (said && said->node().IsScalar() &&
+    if (said && said->node().is_scalar() &&
         parameter_type_of(precision.compute) == DataType::float32 &&
         precision.compute != Precision::fp32) {
       section.refuse_set("precision", "does not change layers whose times are given",

@@ -4,20 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "scenarios/loader/axis_value.h"
-#include "scenarios/loader/known_row.h"
 
 namespace paceline::loader {
 namespace {
 
-// `fitted` is the older spelling of `known`.
-bool is_known(Reader& point) {
-  const auto known = point.find("known"), fitted = point.find("fitted");
-  if (known && fitted) fitted->fail("is the older spelling of known", "leave it out");
-  if (known) return known->boolean();
-  return fitted && fitted->boolean();
-}
+constexpr const char* known_row_example = "write --known \"gpus=2,throughput=350 samples/s\"";
 
 // Asks for the rest of the row, which has nothing else: of a misspelt figure the slip is told, not
 // that there is none.
@@ -47,19 +41,32 @@ const AxisValue* named_in(const MeasuredRow& row, const std::string& path) {
 }  // namespace
 
 MeasuredRow row_of_file(const Field& entry, Axes axes) {
-  const Overrides none;
-  Reader reader(entry.document(), entry.node(), "measured.points", none);
+  Reader reader(entry);
   MeasuredRow row;
   row.where = entry.location();
-  row.known = is_known(reader);
+  if (const auto known = reader.find("known")) row.known = known->boolean();
   read_axes(reader, axes, row);
   read_figure(reader, row);
   return row;
 }
 
+Field known_row(const std::string& text) {
+  const Location where{"--known " + text, 0, 0};
+  std::vector<Node::Entry> values;
+  for (const auto& [path, value] : pairs_of(text, where, known_row_example)) {
+    values.emplace_back(Node(path), parse_document(where.file, value)->root);
+    if (!values.back().second.is_null()) continue;
+    throw InputError(where, fmt::format("{:.60} has no value", path), known_row_example);
+  }
+  Node row(std::move(values));
+  if (row["throughput"] && row["step"]) {
+    throw InputError(where, "gives both throughput and step", "leave one of them out");
+  }
+  return {std::make_shared<Document>(Document{where.file, "", text, row, false}), row, ""};
+}
+
 MeasuredRow row_of_command_line(const Field& known_row, Axes axes) {
-  const Overrides none;
-  Reader reader(known_row, none);
+  Reader reader(known_row);
   MeasuredRow row;
   row.where = known_row.location();
   row.known = true;

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/document/reader.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline::loader {
 
-// What a point of `measured.points` says, or one of --known, before it is matched with the grid.
+// What an entry of `measured.points` or a --known says, before it is matched with the grid. All
+// here throw InputError.
 struct MeasuredRow {
   Location where;
   std::vector<AxisValue> axes;
@@ -21,17 +21,20 @@ struct MeasuredRow {
 
 using Axes = std::span<const ScenarioFile::Axis>;
 
-// All throw InputError.
 [[nodiscard]] MeasuredRow row_of_file(const Field& entry, Axes axes);
-// Of loader::known_row. May name gpus where no axis does.
-[[nodiscard]] MeasuredRow row_of_command_line(const Field& row, Axes axes);
+
+// "gpus=2,throughput=350 samples/s", as --known gives it: a map of single values by their paths, as
+// an entry of measured.points is. Messages show the option and give no line.
+[[nodiscard]] Field known_row(const std::string& text);
+// Of such a map. May name gpus where no axis does.
+[[nodiscard]] MeasuredRow row_of_command_line(const Field& known_row, Axes axes);
 
 // The points of a grid that a row may be of.
 struct Matched {
   std::size_t count = 1, first = 0;
   std::vector<std::string> not_named;  // axes of several values
 
-  // Throws InputError for several; none is one, too.
+  // Throws for several; none is one, too.
   void expect_one(const Location& where) const;
 };
 
@@ -39,7 +42,7 @@ struct Matched {
 [[nodiscard]] Matched matched(const MeasuredRow& row, Axes axes,
                               const std::optional<AxisValue>& gpus);
 
-// Throws InputError for an axis that has no such value.
+// Throws for an axis that has no such value.
 void expect_values(const MeasuredRow& row, Axes axes);
 
 // That speed is an input of its own.

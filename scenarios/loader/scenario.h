@@ -69,11 +69,9 @@ struct Contention {
   bool automatic = true;  // as measured runs suggest, where they do (scenarios/prepare/overheads.h)
   bool assumed = false;   // by their channels and memory traffic
   double more = 0;        // than that assumes
-  bool measured = false;  // and known rows say the rest (an older spelling of such rows)
   double slowdown = 1;    // of compute; 1: it does not, or what is assumed
   // Of collectives. nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
   std::optional<double> calls = std::nullopt;
-  Location where = {};  // the file says so
 };
 
 // What a prediction knows of the links between GPUs.

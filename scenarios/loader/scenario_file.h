@@ -1,21 +1,55 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/shipped_file.h"
+#include "scenarios/loader/document/reader.h"
 #include "scenarios/loader/scenario.h"
-#include "scenarios/loader/scenario_values.h"
 
 namespace paceline {
 
 namespace loader {
-class Field;
+struct MeasuredRow;
+}
+
+// What a command says of a scenario in place of a file: single values by the paths of a file's keys
+// (but for `schema`), so that options of commands mean and complain as those keys do.
+struct ScenarioValues {
+  // The length of the step of its one point, where that was measured.
+  struct Measured {
+    std::string source;
+    Seconds step;
+  };
+
+  std::map<std::string, std::string> by_path;
+  std::map<std::string, std::vector<std::string>> lists =
+      {};                                        // likewise, each with an element or more
+  std::map<std::string, std::string> yaml = {};  // likewise, sections of shipped files
+  std::optional<Measured> measured = std::nullopt;
+
+  // Options of a command: an empty one was not given, and sets nothing.
+  void set_given(std::initializer_list<std::pair<const char*, std::string>> options) {
+    for (const auto& [path, text] : options) {
+      if (!text.empty()) by_path.insert_or_assign(path, text);
+    }
+  }
+};
+
+// Of a small network, for what asks about something else: a cluster, a collective, another network.
+// All that a scenario needs but its cluster.
+[[nodiscard]] inline ScenarioValues small_values() {
+  return {{{"name", "command line"},
+           {"workload.model", "resnet50"},
+           {"workload.batch_per_gpu", "1"},
+           {"workload.device", "a100-sxm4-40gb"},
+           {"training.strategy", "ddp"}}};
 }
 
 // A scenario file: its sweep, what was measured, and the typed Scenario of each point. All members
@@ -38,6 +72,7 @@ class ScenarioFile {
     std::string path;
     std::vector<AxisValue> values;
     std::string folder;
+    std::vector<loader::Field> fields;  // by value, as they stand there
   };
 
   // A single value of the file, or what is empty in it.
@@ -54,7 +89,9 @@ class ScenarioFile {
   // axis replaces that axis. A known point takes the place of the file's; where the grid has none
   // of its gpus, these are added to that axis, which there is then. A grid of more than points_max
   // points is refused, or of `most`.
-  static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings);
+  static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings) {
+    return read(path, settings, points_max);
+  }
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings,
                            std::size_t most);
   // The same of values that a command makes: messages call them `name` and give no lines. Relative
@@ -71,21 +108,17 @@ class ScenarioFile {
                                   const std::map<std::string, loader::Field>& sections,
                                   const std::vector<Setting>& settings);
 
-  ScenarioFile(ScenarioFile&&) noexcept;
-  ScenarioFile& operator=(ScenarioFile&&) noexcept;
-  ~ScenarioFile();
-
-  [[nodiscard]] const std::string& path() const;
-  [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::uint64_t seed() const;  // of the first point
-  [[nodiscard]] const std::string& text() const;
-  [[nodiscard]] std::string sha256() const;  // of the text
-  [[nodiscard]] const std::vector<Setting>& settings() const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }  // of the first point
+  [[nodiscard]] const std::string& text() const { return document_->text; }
+  [[nodiscard]] const std::string& sha256() const { return sha256_; }  // of the text
+  [[nodiscard]] const std::vector<Setting>& settings() const { return given_settings_; }
 
   // The grid: the product of the axes in file order, the last one fastest. One point without axes
   // when there is no sweep. A point is found from its number: nothing is held for it.
-  [[nodiscard]] const std::vector<Axis>& axes() const;
-  [[nodiscard]] std::size_t point_count() const;
+  [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
+  [[nodiscard]] std::size_t point_count() const { return point_count_; }
   [[nodiscard]] std::vector<std::size_t> indices_of(std::size_t point) const;  // by axis
   [[nodiscard]] std::vector<AxisValue> axes_of(std::size_t point) const;
   [[nodiscard]] Scenario scenario(std::size_t point) const;
@@ -103,8 +136,8 @@ class ScenarioFile {
   [[nodiscard]] std::map<std::string, Value> values() const;
 
   // What was measured at a point of the grid.
-  [[nodiscard]] const std::string& measured_source() const;
-  [[nodiscard]] const std::string& measured_by() const;  // may be empty
+  [[nodiscard]] const std::string& measured_source() const { return measured_source_; }
+  [[nodiscard]] const std::string& measured_by() const { return measured_by_; }  // may be empty
   // As the file says; unless it does, measured where it has a calibration or a known point, of
   // several nodes where the grid's last point has several.
   [[nodiscard]] NetworkKnowledge network() const;
@@ -114,14 +147,42 @@ class ScenarioFile {
   // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
   // what was measured (any but simulation.*, contention, call_contention,
   // ranks.spread and cluster.calibration).
-  [[nodiscard]] const std::vector<Location>& unmatched() const;
+  [[nodiscard]] const std::vector<Location>& unmatched() const { return unmatched_; }
 
  private:
-  struct State;
-  explicit ScenarioFile(std::unique_ptr<State> state);
-  static ScenarioFile of_state(std::unique_ptr<State> state, const std::vector<Setting>& settings,
-                               std::size_t most);
-  std::unique_ptr<State> state_;
+  ScenarioFile() = default;
+  // All but the document, its path and its sections.
+  void load(const std::vector<Setting>& settings, std::size_t most);
+  void read_sweep();
+  void apply(const Setting& setting);
+  void refuse_nodes_beside_gpus() const;
+  void add_gpus_of(const loader::Field& known_row);
+  [[nodiscard]] loader::Field gpus_as_they_are(const loader::Field& asked) const;
+  void make_grid(std::size_t most);
+  void read_measured();
+  void match(const loader::MeasuredRow& row);
+  void take_known_rows();
+  [[nodiscard]] MeasuredPoint measured_at(std::size_t point, const loader::MeasuredRow& row) const;
+  [[nodiscard]] loader::Overrides given() const;
+  [[nodiscard]] bool changes_links() const;
+
+  loader::DocumentPtr document_;
+  std::string path_, name_, sha256_;
+  std::uint64_t seed_ = 1;
+  std::vector<Setting> given_settings_;
+  loader::Overrides sections_;  // that have texts of their own
+  loader::Overrides settings_;
+  std::vector<loader::Field> known_rows_;  // of settings
+  // The GPUs of measured points that name none, where the axis is a known row's.
+  std::optional<AxisValue> gpus_unless_named_;
+  std::vector<Axis> axes_;
+  std::size_t point_count_ = 1;
+  std::string measured_source_, measured_by_;
+  std::optional<NetworkKnowledge> network_given_;
+  bool has_calibration_ = false;  // the first point
+  std::map<std::size_t, MeasuredPoint> measured_;
+  std::vector<Location> unmatched_;
+  bool changes_the_measured_ = false;  // by a setting
 };
 
 // Without the known points among them.

@@ -7,8 +7,8 @@
 #include "scenarios/loader/document/section.h"
 #include "scenarios/loader/scenario.h"
 
-// The sections of a scenario file that only load_scenario.cpp reads, a source file each, and the
-// tables of their keys. All that read throw InputError.
+// The sections of a scenario file: the tables of their keys, and what reads them for
+// load_scenario.cpp, a source file each (load_*.cpp). All that read throw InputError.
 
 namespace paceline::loader {
 
@@ -16,6 +16,9 @@ namespace paceline::loader {
 // Of an entry of workload.measured_on, and of single_gpu_throughput.
 [[nodiscard]] std::span<const settings::Key> measured_device_keys();
 [[nodiscard]] std::span<const settings::Key> measured_batch_keys();
+// Of all strategies: a key of one needs it, and is in no other.
+[[nodiscard]] std::span<const settings::Key> training_keys();
+[[nodiscard]] std::span<const settings::Key> collective_keys();
 [[nodiscard]] std::span<const settings::Key> job_keys();
 [[nodiscard]] std::span<const settings::Key> ranks_keys();
 [[nodiscard]] std::span<const settings::Key> other_jobs_keys();
@@ -30,9 +33,21 @@ namespace paceline::loader {
                                                         std::uint32_t gpus_per_node,
                                                         Scenario& scenario);
 
-// Its `training.wire_type` as well; a traced one fills `traced`.
+// `workload`, and what it says of `training.wire_type`; a traced one fills `traced`.
 void load_workload(Section& workload, const Overrides& overrides,
                    std::optional<std::uint32_t> shared_batch, Scenario& scenario);
+
+// The workload of `workload.trace`, a file of profilers' or of paceline's own traces, relative to
+// the folder of its document; and what else stands in a workload that has one.
+void load_trace(const Field& trace, Section& workload, Scenario& scenario);
+
+// What a trace cannot give. A strategy that reduces gradients, of a trace that does not tell them;
+// `field` names it.
+void check_traced_gradients(const Field& field, const Scenario& scenario);
+// Of a section with a strategy that replays: what would change its program.
+void check_traced_training(Section& training);
+// Precondition: the cluster has its size.
+void check_traced_ranks(const Section& workload, Scenario& scenario);
 
 // The batch that a key says something was timed with; unless it is given, `batch_per_gpu`.
 [[nodiscard]] std::uint32_t timed_batch(Section& workload, const char* key);
@@ -55,6 +70,27 @@ void require_arithmetic(const Field& named, const workload::Device& device,
 // training.
 void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& scenario);
 
+// What is kept of the forward depends on `training`, so the workload does.
+[[nodiscard]] workload::Checkpoints checkpoints_of(Section& training);
+
+// `training`: the strategy, its settings and those of all. Returns whether the optimizer's time was
+// modelled rather than given, or traced. Precondition: the scenario has its workload and its
+// collectives.
+bool load_training(Section& training, Scenario& scenario);
+
+// What the strategy cannot do. Precondition: the scenario has all but its name.
+void check_strategy(Section& training, const Scenario& scenario);
+
+// `collective`: which library's collectives are predicted, and what of them is fixed.
+[[nodiscard]] CollectiveSettings load_collective(Section collective, cost::Library unless_named);
+
+// Over TCP nodes move what their library's sockets do (models/cost/tcp_hosts.h), where that may be
+// less than the wires: the network's efficiency becomes that, `tcp_rate` its interval, and the
+// scenario's assumptions say it. Not where the efficiency or a calibration is given, nor of plans
+// of Paceline's own, nor where nothing crosses to another host. Where the wires are less,
+// `tcp_rate` is theirs.
+void limit_by_sockets(bool has_efficiency, Scenario& scenario);
+
 [[nodiscard]] RealSettings load_real(Section real);
 
 // What is predicted where the scenario does not name a library: what is to be measured, if
@@ -67,9 +103,6 @@ void load_ranks(Section ranks, Scenario& scenario);
 
 // What the formulas leave out, and what would not fit. Precondition: the cluster has its size.
 void check_other_jobs(const Section& other_jobs, const Scenario& scenario);
-
-// The key `contention` of the file: auto, off, assumed, assumed+0.1, measured, or a factor.
-[[nodiscard]] Contention load_contention(Section& file);
 
 void load_simulation(Section simulation, Scenario& scenario);
 

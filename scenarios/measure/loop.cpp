@@ -151,13 +151,6 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
     throw InputError(where, "has a calibration, and the loop makes its own",
                      "leave out cluster.calibration");
   }
-  if (first->contention.measured) {
-    throw InputError(
-        first->contention.where,
-        "contention is measured: known rows say the rest, and the loop leaves out what "
-        "the file says was measured",
-        "write contention: off or a factor");
-  }
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
   for (const std::uint32_t gpus : fitted) {

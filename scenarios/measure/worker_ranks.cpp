@@ -10,6 +10,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "scenarios/build_label.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
 #include "scenarios/process/executor_path.h"
@@ -40,7 +41,7 @@ bool is_shown(const std::string& text) {
 }
 
 std::string told_text(const Task& task) {
-  std::string told = fmt::format("version={}+{}", PACELINE_VERSION, PACELINE_COMMIT);
+  std::string told = fmt::format("version={}+{}", build_label.version, build_label.commit);
   for (const auto& [name, text] : task) {
     told += is_shown(text) ? fmt::format(" {}={}", name, text)
                            : fmt::format(" {}#{}", name, loader::sha256_of(text));

@@ -36,6 +36,26 @@ void find_measured_one_gpu(std::vector<PointOutcome>& outcomes) {
   }
 }
 
+bool SimGridCheck::agrees() const {
+  constexpr double most = 1e-6;
+  const auto is_near = [](Seconds one, Seconds other) {
+    return std::abs(one.value() - other.value()) <= most * other.value();
+  };
+  return is_near(folded.step, flow.step) && is_near(folded.communication, flow.communication);
+}
+
+std::string SimGridCheck::sentence() const {
+  if (transfers == 0) return "no transfers to check";
+  if (!why_not.empty()) return "not checked: " + why_not;
+  const std::string place = fmt::format("at {} GPUs", gpus);
+  if (agrees()) return "SimGrid agrees " + place;
+  return fmt::format(
+      "SimGrid disagrees {}: step {:.9g} s folded and {:.9g} s in SimGrid, communication {:.9g} s "
+      "and {:.9g} s",
+      place, folded.step.value(), flow.step.value(), folded.communication.value(),
+      flow.communication.value());
+}
+
 const PointFailure* PointOutcome::missing() const {
   if (failure) return &*failure;
   return measure_failure ? &*measure_failure : nullptr;

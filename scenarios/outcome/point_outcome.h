@@ -41,14 +41,14 @@ struct DescribedStep {
 struct Prediction {
   StepTotals totals;
   StepTrace trace;  // empty unless it is kept (RunOptions)
-  Fidelity fidelity = Fidelity::flow;
-  std::uint64_t transfers = 0, simgrid_solves = 0;
+  Fidelity fidelity = Fidelity::folded;
+  std::uint64_t transfers = 0;
   StepInterval interval;                                // of the step, 90 %
   uncertain::Response response;                         // to what the description leaves open
   uncertain::Belief belief{uncertain::known_priors()};  // of the machine and workload
   uncertain::Believed believed;                         // of that; the step has its values
   DescribedStep described;                              // response.place is as above
-  Seconds communication_alone;  // as if compute beside it did not slow it down
+  StepTotals totals_alone;                              // simulated, before contention and belief
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
   std::vector<std::string> assumptions;
@@ -63,12 +63,25 @@ struct Prediction {
   }
 };
 
+// A folded prediction compared with SimGrid, which follows every transfer of the same step.
+struct SimGridCheck {
+  std::uint64_t gpus = 0, transfers = 0;  // no transfers: every call is known or calibrated
+  std::string why_not;                    // empty: SimGrid simulated it
+  StepTotals folded, flow;                // before contention and belief
+
+  [[nodiscard]] bool is_done() const { return transfers > 0 && why_not.empty(); }
+  // Whether step and communication are equal to a millionth.
+  [[nodiscard]] bool agrees() const;
+  // "SimGrid agrees at 8 GPUs"
+  [[nodiscard]] std::string sentence() const;
+};
+
 // What a run says of one point, measured beside predicted.
 struct PointOutcome {
   std::vector<AxisValue> axes;
   std::uint32_t gpus = 1, nodes = 1;
   std::uint32_t servers = 0;  // machines beside the nodes
-  Fidelity fidelity = Fidelity::flow;
+  Fidelity fidelity = Fidelity::folded;
   Seconds one_gpu_step;
   std::optional<Seconds> launches;  // by the host, of that step, where they bound it
   BytesPerSecond nic;               // that is described, of one NIC; its data sheet's
@@ -79,6 +92,7 @@ struct PointOutcome {
   // At most one of the two; neither of a point that is to be measured alone.
   std::optional<Prediction> predicted;
   std::optional<PointFailure> failure;
+  std::optional<SimGridCheck> check;  // of the run's cheapest point of several GPUs
   std::optional<training::GpuMemory> memory;
   std::optional<Bytes> device_memory;
   std::optional<MeasuredPoint> measured;

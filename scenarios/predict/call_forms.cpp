@@ -18,12 +18,11 @@ Result folded_evenly(ResolvedPoint point) {
   const auto& call = *call_of(point.program.operations.front());
   if (!collectives::has_root(call.collective)) {
     try {
-      sim::Rates rates;
-      return simulate_folded(point, sim::Chunks::even, rates);
+      return simulate_folded(point, sim::Chunks::even);
     } catch (const sim::NotFolded&) {
     }
   }
-  return sim::predict_here(std::move(point));
+  return sim::predict_folded(std::move(point));
 }
 
 sim::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call,

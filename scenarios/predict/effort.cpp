@@ -16,7 +16,7 @@ void refuse_too_much(const cost::Work& work, const ResolvedPoint& point, const L
                    fmt::format("{} GPUs take {:.3g} simulated transfers, about {:.0f} minutes",
                                job_cluster(point).ranks().value(), work.transfers,
                                cost::flow_time(point, work).value() / 60),
-                   "take fidelity: folded or closed, or add --force");
+                   "take fidelity: folded, or add --force");
 }
 
 // Half a minute for ResNet-50 by NCCL's trees on a core of a server of 2023, and it grows with
@@ -36,16 +36,19 @@ std::optional<Seconds> limit_of_environment() {
 
 }  // namespace
 
-Effort effort_of(const ResolvedPoint& point, bool force, const Location& where) {
-  const std::optional<Seconds> given = limit_of_environment();
-  // Others refuse by themselves what they cannot fold, or what takes too long.
-  const bool is_flow = point.fidelity == Fidelity::flow;
-  const cost::Work work = is_flow ? cost::work_about(point) : cost::Work{cost::flow_transfers_max};
-  if (is_flow && !force) refuse_too_much(work, point, where);
-  const Seconds time = cost::flow_time(point, work);
-  Effort effort{is_flow ? std::optional(time) : std::nullopt, given};
-  if (!given && !force) effort.limit = time * 10 + Seconds(60);
-  return effort;
+std::optional<Seconds> time_expected(const ResolvedPoint& point, bool force,
+                                     const Location& where) {
+  (void)limit_of_environment();
+  if (point.fidelity != Fidelity::flow) return std::nullopt;
+  const cost::Work work = cost::work_about(point);
+  if (!force) refuse_too_much(work, point, where);
+  return cost::flow_time(point, work);
+}
+
+std::optional<Seconds> time_limit(const ResolvedPoint& point) {
+  if (const auto given = limit_of_environment()) return given;
+  if (point.force) return std::nullopt;
+  return cost::flow_time(point, cost::work_about(point)) * 10 + Seconds(60);
 }
 
 void refuse_too_many(RankCount gpus, bool force, const Location& where) {

@@ -8,19 +8,17 @@
 
 namespace paceline {
 
-// What a prediction of a point takes, and may take.
-struct Effort {
-  std::optional<Seconds> time;  // on one core; nullopt: of what is folded it is not known before
-  // Beyond which it counts as stuck: ten times that, which is an estimate from transfers and ranks,
-  // and a minute; nullopt: never, as when it is forced. The seconds of PACELINE_SIM_TIMEOUT in the
-  // environment stand in for both.
-  std::optional<Seconds> limit;
-};
+// What a simulation of the point takes on one core; nullopt for a folded one, of which it is not
+// known before. Throws InputError when PACELINE_SIM_TIMEOUT is no number above zero and, unless
+// forced, when flow would take too many transfers (cost::is_too_much_for_flow); folding refuses by
+// itself.
+[[nodiscard]] std::optional<Seconds> time_expected(const ResolvedPoint& point, bool force,
+                                                   const Location& where);
 
-// Throws InputError when PACELINE_SIM_TIMEOUT is no number above zero and, unless forced, with the
-// transfers and their time when flow has too many (cost::is_too_much_for_flow); what is folded
-// refuses by itself.
-[[nodiscard]] Effort effort_of(const ResolvedPoint& point, bool force, const Location& where);
+// How long paceline-sim may take for a point before it counts as stuck: the seconds of
+// PACELINE_SIM_TIMEOUT, else ten times an estimate and a minute; nullopt: for ever, as it is
+// forced. Throws InputError as above.
+[[nodiscard]] std::optional<Seconds> time_limit(const ResolvedPoint& point);
 
 // Throws InputError for more GPUs than a prediction takes unless it is forced: to get ready for so
 // many takes seconds already, and to fold them minutes.

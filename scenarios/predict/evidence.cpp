@@ -17,29 +17,26 @@ namespace paceline {
 
 namespace {
 
-// By priors alone.
-// As the belief has it. What it fails of ends the run.
+// Predicts under `belief`; any failure ends the run.
 PointOutcome outcome_by(const uncertain::Belief& belief, Preparer& points, std::size_t point,
-                        bool force, Simulator& simulator) {
+                        bool force) {
   const Location where{points.file().path(), 0, 0};
   const auto prepared = points.prediction(point);
-  const Effort effort = effort_of(prepared->point, force, where);
+  (void)time_expected(prepared->point, force, where);
   PointOutcome outcome = outcome_of(points.file(), *prepared);
-  take(predict_point(prepared, belief, executor_on(simulator, effort.limit, force)), where,
-       outcome);
+  take(predict_point(prepared, belief, simulation(force)), where, outcome);
   if (const auto& failure = outcome.failure) {
     if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
-    throw BackendError("paceline-sim", "of a point that is known: " + failure->why);
+    throw BackendError("simulation", "of a point that is known: " + failure->why);
   }
   return outcome;
 }
 
 std::vector<uncertain::KnownRow> rows_at(Preparer& points, const std::vector<std::size_t>& known,
-                                         bool force, Simulator& simulator) {
+                                         bool force) {
   std::vector<uncertain::KnownRow> rows;
   for (const std::size_t point : known) {
-    rows.push_back(
-        known_row_of(outcome_by(unconditioned_belief(), points, point, force, simulator)));
+    rows.push_back(known_row_of(outcome_by(unconditioned_belief(), points, point, force)));
   }
   return rows;
 }
@@ -134,32 +131,24 @@ std::vector<std::size_t> points_as_evidence(Preparer& points) {
   return known;
 }
 
-void require_evidence(const Contention& contention, bool is_any_known) {
-  if (!contention.measured || is_any_known) return;
-  throw InputError(contention.where,
-                   "contention is measured, but no measured point of the sweep with more than one "
-                   "GPU is known",
-                   "mark one in measured.points: {gpus: 8, throughput: .., known: true}");
-}
-
 bool has_evidence(Preparer& points) {
   return points.learnt() != nullptr || !points_as_evidence(points).empty();
 }
 
 // Quantities are found with a response's sum, and steps composed of all together: what both differ
 // by at a known point is taken for the row's, and found again.
-uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator) {
+uncertain::Belief belief_from(Preparer& points, bool force) {
   constexpr int rounds_most = 3;  // a call that is all exposed or all hidden takes one
   constexpr double settled = 1e-4;
   const std::vector<std::size_t> known = points_as_evidence(points);
-  const std::vector<uncertain::KnownRow> rows = rows_at(points, known, force, simulator);
+  const std::vector<uncertain::KnownRow> rows = rows_at(points, known, force);
   uncertain::Belief belief = belief_in(points, rows);
   std::vector<uncertain::KnownRow> corrected = rows;
   bool is_settled = rows.empty();
   for (int round = 0; round < rounds_most && !is_settled; ++round) {
     is_settled = true;
     for (std::size_t i = 0; i < known.size(); ++i) {
-      const PointOutcome made = outcome_by(belief, points, known[i], force, simulator);
+      const PointOutcome made = outcome_by(belief, points, known[i], force);
       // What is left of the row where the point is as it is composed.
       const double left = std::log(made.predicted_throughput() / made.measured->throughput);
       const double measured = left + belief.of(rows[i].response).moved;
@@ -171,15 +160,14 @@ uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator
   return belief;
 }
 
-LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, bool force,
-                       Simulator& simulator) {
+LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, bool force) {
   PACELINE_EXPECTS(known.size() <= learnt_rows_most);
   const ScenarioFile& file = points.file();
   LearntSteps learnt;
   learnt.scenario = std::filesystem::path(file.path()).filename().string();
   learnt.sha256 = file.sha256();
   learnt.settings = settings_of(file);
-  std::vector<uncertain::KnownRow> rows = rows_at(points, known, force, simulator);
+  std::vector<uncertain::KnownRow> rows = rows_at(points, known, force);
   for (std::size_t i = 0; i < known.size(); ++i) {
     const auto scenario = points.scenario(known[i]);
     const topology::Cluster& cluster = scenario->cluster;
@@ -200,12 +188,7 @@ std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
   if (options.belief) return options.belief;
   Preparer points(file);
   if (!has_evidence(points)) return nullptr;
-  std::shared_ptr<const uncertain::Belief> belief;
-  for_each(1, 1, [&](std::size_t, Simulator& simulator) {
-    belief =
-        std::make_shared<const uncertain::Belief>(belief_from(points, options.force, simulator));
-  });
-  return belief;
+  return std::make_shared<const uncertain::Belief>(belief_from(points, options.force));
 }
 
 }  // namespace paceline

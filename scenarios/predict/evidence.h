@@ -8,7 +8,6 @@
 #include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/predict/run_scenario.h"
-#include "scenarios/predict/simulator.h"
 #include "scenarios/prepare/preparer.h"
 
 namespace paceline {
@@ -23,9 +22,6 @@ namespace paceline {
 // The numbers of a file's points that are known and of several GPUs: those of one are inputs.
 [[nodiscard]] std::vector<std::size_t> points_as_evidence(Preparer& points);
 
-// `contention: measured` leaves the rest to known rows: throws InputError where there are none.
-void require_evidence(const Contention& contention, bool is_any_known);
-
 // Whether anything is known of the machine: by these, or by what its calibration learnt from
 // others.
 [[nodiscard]] bool has_evidence(Preparer& points);
@@ -33,11 +29,11 @@ void require_evidence(const Contention& contention, bool is_any_known);
 // What is known of the machine: predicts the points that are known by priors alone, one after the
 // other, and takes what others said of it beside them. Throws InputError where one is refused, and
 // for what was learnt from this very scenario; BackendError where a prediction fails.
-[[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force, Simulator& simulator);
+[[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force);
 
 // The same of points of one's choice, for others to name. Of no more than `learnt_rows_most`.
 [[nodiscard]] LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known,
-                                     bool force, Simulator& simulator);
+                                     bool force);
 
 // The same of a file, for predictions of other points than its own; null: nothing is known of it.
 [[nodiscard]] std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,

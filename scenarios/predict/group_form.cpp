@@ -86,7 +86,7 @@ GroupForm::GroupForm(const Scenario& scenario, const PreparedPoint& prepared, Po
 
 bool GroupForm::fits(const Scenario& scenario, const PreparedPoint& prepared) {
   const ResolvedPoint& point = prepared.point;
-  return scenario.fidelity == Fidelity::closed && scenario.calibration.empty() &&
+  return scenario.fidelity == Fidelity::folded && scenario.calibration.empty() &&
          !prepared.decided_by && point.jobs.empty() && point.cluster.servers == 0 &&
          are_alike(point.slowdown) && UniformStep::fits(point.program) && is_formed(point.program);
 }
@@ -96,22 +96,6 @@ PointOutcome GroupForm::at(const std::vector<AxisValue>& axes) {
   PointOutcome made = outcome_;
   made.axes = axes;
   made.take(prediction(correction_.at(axes)));
-  return made;
-}
-
-std::vector<Seconds> GroupForm::steps(const std::vector<AxisValue>& axes,
-                                      std::span<const StepDraw> draws) {
-  go_to(axes);
-  const UniformStep::Times alone = alone_times();
-  const auto beside = slowdown();
-  const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
-  const double correction = correction_.at(axes);
-  std::vector<Seconds> made;
-  for (std::size_t first = 0; first < draws.size(); first += UniformStep::width) {
-    const auto some = draws.subspan(first, std::min(UniformStep::width, draws.size() - first));
-    const auto steps = step_.steps(drawn(times, some));
-    for (std::size_t k = 0; k < some.size(); ++k) made.push_back(steps[k] * correction);
-  }
   return made;
 }
 
@@ -196,7 +180,7 @@ Prediction GroupForm::prediction(double correction) {
   const UniformStep::Times alone = alone_times();
   const auto beside = slowdown();
   const UniformStep::Times times = beside ? step_.contended(alone, *beside) : alone;
-  made.communication_alone = totals(alone).communication;
+  made.totals_alone = totals(alone);
   made.totals = beside ? totals(times) : totals(alone);
   const std::vector<Seconds> overlapped = beside_calls();
   made.response = response_of(prepared_, made.totals.step, [&](std::span<const StepScale> scales) {
@@ -215,13 +199,13 @@ Prediction GroupForm::prediction(double correction) {
   made.interval = to_interval(made.totals.step, made.believed);
   made.assumptions = assumptions_;
   Assumptions here = library_->assumptions();
-  here.add({between_points, "closed"});
+  here.add({between_points, "folded"});
   if (beside) say_slowdown(prepared_.contention, *beside, here);
   for (std::string& sentence : here.sentences()) made.assumptions.push_back(std::move(sentence));
   for (std::string& sentence : sentences_of(belief_, made)) {
     made.assumptions.push_back(std::move(sentence));
   }
-  made.fidelity = Fidelity::closed;
+  made.fidelity = Fidelity::folded;
   made.transfers = transfers_;
   return made;
 }
@@ -250,7 +234,7 @@ UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
     for (std::size_t i = 0; i < step_.calls().size(); ++i) {
       const training::OperationId id = step_.calls()[i];
       made.work[id][k] = (times.work[id] + times.held[id]) * factors[k].calls[kind_of_[i]];
-      made.lead[id][k] = times.lead[id] * factors[k].leads[kind_of_[i]];
+      made.lead[id][k] = times.lead[id];
     }
   }
   return made;
@@ -261,7 +245,6 @@ GroupForm::Factors GroupForm::factors_of(const StepScale& scale) const {
   factors.overlap_lost = scale.overlap_lost;
   for (const Kind& kind : kinds_) {
     factors.calls.push_back(call_factor(prepared_, kind.call, scale));
-    factors.leads.push_back(1);
   }
   return factors;
 }
@@ -298,26 +281,6 @@ UniformStep::Times GroupForm::scaled(const UniformStep::Times& times,
     made.held[id] = times.held[id] * factors.calls[kind_of_[i]];
   }
   return made;
-}
-
-// At most UniformStep::width draws.
-UniformStep::Variants GroupForm::drawn(const UniformStep::Times& times,
-                                       std::span<const StepDraw> draws) const {
-  std::vector<Factors> factors;
-  for (const StepDraw& draw : draws) {
-    LinkNumbers numbers = LinkNumbers::of(scenario_.cluster);
-    for (std::size_t n = 0; n < LinkNumbers::count; ++n) numbers.values[n] *= draw.links.values[n];
-    Factors& one = factors.emplace_back(draw.compute, draw.waits);
-    for (const Kind& kind : kinds_) {
-      const sim::CallTime drawn = kind.call.known() != nullptr
-                                      ? sim::CallTime{kind.time, kind.lead}
-                                      : *forms_->time(kind.call, numbers, true);
-      one.calls.push_back(kind.time > Seconds(0) ? draw.calls * (drawn.time / kind.time) : 1);
-      one.leads.push_back(kind.lead > Seconds(0) ? draw.calls * (drawn.lead / kind.lead) : 1);
-    }
-  }
-  const std::vector<Seconds> as_predicted(times.work.size());
-  return variants(times, as_predicted, factors);
 }
 
 }  // namespace paceline

@@ -16,13 +16,6 @@
 
 namespace paceline {
 
-// What a description of a machine leaves open, as one draw of it has that: how many times as much
-// as the point says.
-struct StepDraw {
-  sim::LinkNumbers links{{1, 1, 1, 1}};      // those that differ between points of the sweep
-  double compute = 1, waits = 1, calls = 1;  // calls on top of what links make of them
-};
-
 // What steps are to be multiplied with, in logarithms: known at the ends of link axes, on straight
 // lines in the logarithms of their numbers between them.
 class Correction {
@@ -61,9 +54,6 @@ class GroupForm {
 
   // The point with these values of the axes, without calls and trace.
   [[nodiscard]] PointOutcome at(const std::vector<AxisValue>& axes);
-  // What its step takes in each of some draws: as ClosedForms::steps.
-  [[nodiscard]] std::vector<Seconds> steps(const std::vector<AxisValue>& axes,
-                                           std::span<const StepDraw> draws);
 
  private:
   using Times = cost::UniformStep::Times;
@@ -78,8 +68,8 @@ class GroupForm {
   // How many times as long each part of a step is in one variant.
   struct Factors {
     double compute = 1, waits = 1;
-    std::vector<double> calls = {}, leads = {};  // by kind of call
-    double overlap_lost = 0;                     // uncertain::Unknown::overlap
+    std::vector<double> calls = {};  // by kind of call
+    double overlap_lost = 0;         // uncertain::Unknown::overlap
   };
 
   void find_kinds();
@@ -99,7 +89,6 @@ class GroupForm {
                                             std::span<const StepScale> scales) const;
   [[nodiscard]] Times scaled(const Times& times, std::span<const Seconds> beside_calls,
                              const StepScale& scale) const;
-  [[nodiscard]] Variants drawn(const Times& times, std::span<const StepDraw> draws) const;
 
   Scenario scenario_;
   PreparedPoint prepared_;

@@ -29,14 +29,6 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   return outcome;
 }
 
-Executor executor_on(Simulator& simulator, std::optional<Seconds> limit, bool force) {
-  return [&simulator, limit, force](const ResolvedPoint& resolved) {
-    ResolvedPoint forced = resolved;
-    forced.force = force;
-    return simulator.reply_to(forced, limit);
-  };
-}
-
 void take(Predicted predicted, const Location& where, PointOutcome& outcome) {
   if (auto* failure = std::get_if<PointFailure>(&predicted)) {
     if (failure->cause == FailureCause::refused) failure->why = refusal(failure->why, where).what();
@@ -47,16 +39,16 @@ void take(Predicted predicted, const Location& where, PointOutcome& outcome) {
 }
 
 PointSource::PointSource(ScenarioFile file, bool force, uncertain::Belief belief,
-                         std::shared_ptr<ClosedForms> forms)
+                         std::shared_ptr<LinkForms> forms)
     : file_(std::move(file)),
       points_(file_, {.operations_kept = 0}),
       force_(force),
       belief_(std::move(belief)),
       forms_(std::move(forms)) {}
 
-PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
+PointOutcome PointSource::outcome(std::size_t point) {
   try {
-    return predicted(point, simulator);
+    return predicted(point);
   } catch (const InputError& error) {
     PointOutcome refused;
     refused.axes = file_.axes_of(point);
@@ -65,18 +57,16 @@ PointOutcome PointSource::outcome(std::size_t point, Simulator& simulator) {
   }
 }
 
-PointOutcome PointSource::predicted(std::size_t point, Simulator& simulator) {
+PointOutcome PointSource::predicted(std::size_t point) {
   if (forms_) {
     if (auto formed = forms_->outcome(point)) return std::move(*formed);
   }
   const Location where{file_.path(), 0, 0};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);
-  require_evidence(prepared->contention, belief_.is_conditioned());
-  const Effort effort = effort_of(prepared->point, force_, where);
+  (void)time_expected(prepared->point, force_, where);
   PointOutcome outcome = outcome_of(file_, *prepared);
-  take(predict_point(prepared, belief_, executor_on(simulator, effort.limit, force_)), where,
-       outcome);
+  take(predict_point(prepared, belief_, simulation(force_)), where, outcome);
   if (outcome.predicted) outcome.predicted->drop_trace();
   return outcome;
 }

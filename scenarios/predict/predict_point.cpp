@@ -128,12 +128,11 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
   for (std::string& sentence : sentences_of(belief, made)) {
     made.assumptions.push_back(std::move(sentence));
   }
-  made.communication_alone = alone.totals.communication;
+  made.totals_alone = alone.totals;
   made.calls = calls_of(made.trace);
   made.compute_spread = compute_spread(made.trace);
   made.fidelity = result.fidelity;
   made.transfers = result.transfers;
-  made.simgrid_solves = result.simgrid_solves;
   return made;
 }
 

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <variant>
 
 #include "models/cost/contention.h"
 #include "scenarios/outcome/point_outcome.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/resolve.h"
-#include "traces/json/protocol.h"
 
 namespace paceline {
-
-// What predicts a step whose decisions are made, as a Simulator does. May throw: that ends the
-// prediction.
-using Executor = std::function<traces::Reply(const ResolvedPoint& point)>;
 
 // What becomes of a point: all of it, or why there is none of it.
 using Predicted = std::variant<Prediction, PointFailure>;

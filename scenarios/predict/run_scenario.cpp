@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
 
+#include "models/cost/effort.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
+#include "scenarios/predict/simgrid_check.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline {
@@ -67,47 +70,35 @@ class Run {
       refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path(), 0, 0});
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
-      efforts_.push_back(effort_of(prepared->point, options_.force, {file_.path(), 0, 0}));
-      require_evidence(prepared->contention, options_.belief != nullptr || has_evidence(points_));
+      times_.push_back(time_expected(prepared->point, options_.force, {file_.path(), 0, 0}));
+      if (options_.check) cheapest_.look_at(point, prepared->point);
     }
   }
 
   void predict_all() {
     uncertain::Belief belief = options_.belief ? *options_.belief : unconditioned_belief();
+    if (!options_.belief && has_evidence(points_)) {
+      tell("known points", std::nullopt);
+      belief = belief_from(points_, options_.force);
+    }
     Points all(outcomes_.size());
     std::iota(all.begin(), all.end(), 0);
-    if (!options_.belief && has_evidence(points_)) {
-      for_each(1, 1, [&](std::size_t, Simulator& simulator) {
-        tell("known points", std::nullopt);
-        belief = belief_from(points_, options_.force, simulator);
-      });
-    }
-    predict(all, [&](const std::shared_ptr<const PreparedPoint>& prepared, const Executor& run) {
-      return predict_point(prepared, belief, run);
-    });
-  }
-
-  // Points to their outcomes, several at once.
-  template <class PredictOne>
-  void predict(const Points& points, const PredictOne& predict_one) {
-    for_each(points.size(), options_.jobs, [&](std::size_t i, Simulator& simulator) {
-      const std::size_t point = points[i];
-      Predicted predicted = predict_one(next(point), executor(point, simulator));
+    const auto checked = cheapest_.point();
+    if (checked) std::swap(all.front(), all[*checked]);  // SimGrid runs beside the others
+    for_each(all.size(), options_.jobs, [&](std::size_t i) {
+      Predicted predicted = predict_point(next(all[i]), belief, simulation(options_.force));
       const std::lock_guard lock(mutex_);
-      take_one(std::move(predicted), point);
+      take_one(std::move(predicted), all[i]);
     });
+    if (check_.valid()) outcomes_[*checked].check = check_.get();
   }
 
   // Whose turn it is.
   std::shared_ptr<const PreparedPoint> next(std::size_t point) {
     const std::lock_guard lock(mutex_);
     StopRequest::check();
-    tell(outcomes_[point].name(), efforts_[point].time);
+    tell(outcomes_[point].name(), times_[point]);
     return points_.prediction(point);
-  }
-
-  [[nodiscard]] Executor executor(std::size_t point, Simulator& simulator) const {
-    return executor_on(simulator, efforts_[point].limit, options_.force);
   }
 
   void take_one(Predicted predicted, std::size_t point) {
@@ -118,6 +109,7 @@ class Run {
       first_refusal_ = refusal(failure->why, where);
     }
     take(std::move(predicted), where, outcome);
+    if (outcome.predicted && point == cheapest_.point()) check_ = checked_by_simgrid(outcome);
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->drop_trace();
     ++done_;
     tell("", std::nullopt);
@@ -132,9 +124,11 @@ class Run {
   Preparer& points_;
   const ScenarioFile& file_;
   const RunOptions& options_;
-  std::vector<PointOutcome> outcomes_;  // by point, as efforts
-  std::vector<Effort> efforts_;
-  std::mutex mutex_;  // of what threads share: all but efforts
+  std::vector<PointOutcome> outcomes_;         // by point, as times
+  std::vector<std::optional<Seconds>> times_;  // that are expected
+  CheapestPoint cheapest_;
+  std::mutex mutex_;  // of what threads share: all but times
+  std::future<SimGridCheck> check_;
   std::optional<InputError> first_refusal_;
   std::size_t done_ = 0;
 };

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
-#include "scenarios/prepare/calibrated_cluster.h"
-#include "scenarios/prepare/learnt_machine.h"
+#include "scenarios/prepare/calibrated.h"
 
 namespace paceline {
 namespace {

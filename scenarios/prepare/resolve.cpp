@@ -10,7 +10,7 @@
 #include "models/stats/mixed.h"
 #include "models/training/call_plan.h"
 #include "models/workload/attained.h"
-#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/overheads.h"
 #include "scenarios/prepare/place.h"
@@ -140,15 +140,7 @@ void plan_calls(const Scenario& scenario, PreparedPoint& prepared) {
 }
 
 void choose_automatic_calls(PreparedPoint& prepared) {
-  const auto predict = [](const ResolvedPoint& one) -> cost::PredictedStep {
-    try {
-      return sim::predict_here(one).totals.step;
-    } catch (const sim::NotSimulated& reason) {
-      return cost::NotPredicted{reason.what()};
-    }
-  };
-  const auto choice = cost::choose_automatically(prepared.point, predict);
-  prepared.assumptions.add(choice.assumptions);
+  prepared.assumptions.add(cost::choose_automatically(prepared.point, sim::folded_time));
 }
 
 PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall> calls,

@@ -73,8 +73,8 @@ struct PreparedCalls {
 // cluster; says what was assumed.
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
 
-// Gives automatic calls their algorithms, as fidelity closed has them, so that a prediction and a
-// measurement take the same ones; says so among the assumptions.
+// Gives automatic calls their algorithms by folded times, so that a prediction and a measurement
+// take the same ones; says so among the assumptions.
 void choose_automatic_calls(PreparedPoint& prepared);
 
 }  // namespace paceline

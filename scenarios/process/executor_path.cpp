@@ -13,9 +13,7 @@ namespace {
 std::string_view why_left_out(std::string_view name) {
 #ifdef PACELINE_WITHOUT_SIM
   if (name == "paceline-sim") {
-    return "is not in this build (PACELINE_WITH_SIM=OFF); --set simulation.fidelity=closed "
-           "predicts "
-           "without it";
+    return "is not in this build (PACELINE_WITH_SIM=OFF); fidelity folded predicts without it";
   }
 #endif
 #ifdef PACELINE_WITHOUT_REAL

@@ -100,7 +100,6 @@ void write_json(std::ostream& out, const PredictedCalls& calls) {
         json.put("algbw_bytes_per_s", algorithm);
         json.put("busbw_bytes_per_s", bus);
         json.put("transfers", row.predicted.transfers);
-        json.put("simgrid_solves", row.predicted.simgrid_solves);
         json.put("fidelity", row.predicted.fidelity);
       });
     });

@@ -76,6 +76,11 @@ template <auto count>
 std::uint64_t predicted_or_0(const WrittenPoint& one) {
   return one.outcome.predicted ? std::invoke(count, *one.outcome.predicted) : 0;
 }
+std::optional<std::string_view> checked_by(const WrittenPoint& one) {
+  const auto& check = one.outcome.check;
+  const bool is_checked = check && check->is_done() && check->agrees();
+  return is_checked ? std::optional<std::string_view>("simgrid") : std::nullopt;
+}
 std::optional<std::string> why_missing(const WrittenPoint& one) {
   const PointFailure* missing = one.outcome.missing();
   return missing == nullptr ? std::nullopt : std::optional(missing->why);
@@ -107,8 +112,8 @@ constexpr auto fields_of(const WrittenPoint*) {
   const auto predicted = group(
       "predicted", is_predicted,
       column(3, "predicted_step_s", field("step_s", step<&StepTotals::step>)),
-      column(20, "step_s_low", field("step_s_low", interval<&StepInterval::low>)),
-      column(21, "step_s_high", field("step_s_high", interval<&StepInterval::high>)),
+      column(19, "step_s_low", field("step_s_low", interval<&StepInterval::low>)),
+      column(20, "step_s_high", field("step_s_high", interval<&StepInterval::high>)),
       column(4, "compute_s", field("compute_s", step<&StepTotals::compute>)),
       column(5, "communication_s", field("communication_s", step<&StepTotals::communication>)),
       column(6, "exposed_communication_s",
@@ -132,33 +137,32 @@ constexpr auto fields_of(const WrittenPoint*) {
       optional_field("launches_s", of<&Of::launches>), optional_field("calls", predicted_calls));
   const auto measured = group(
       "measured", is_measured, field("step_s", measured_step),
-      column(16, "measured_step_s", only_in_column(median<&StepTotals::step>)),
+      column(15, "measured_step_s", only_in_column(median<&StepTotals::step>)),
       column(9, "measured_throughput_per_s",
              field("throughput_per_s", of<&Of::measured, &MeasuredPoint::throughput>)),
       column(10, "measured_speedup", field("speedup", of<&Of::measured_speedup>)),
       field("samples", run<&Measurement::steps>),
-      column(17, "mad_s", field("mad_s", run<&Measurement::mad>)),
+      column(16, "mad_s", field("mad_s", run<&Measurement::mad>)),
       column(11, "known", field("known", of<&Of::measured, &MeasuredPoint::known>)),
       optional_field("compute_s", median<&StepTotals::compute>),
       optional_field("communication_s", median<&StepTotals::communication>),
-      column(18, "measured_exposed_communication_s",
+      column(17, "measured_exposed_communication_s",
              optional_field("exposed_communication_s", median<&StepTotals::exposed_communication>)),
       optional_field("backend", run<&Measurement::backend>),
       optional_field("mode", run<&Measurement::mode>),
-      column(19, "cpu_busy", optional_field("cpu_busy", run<&Measurement::cpu_busy>)),
+      column(18, "cpu_busy", optional_field("cpu_busy", run<&Measurement::cpu_busy>)),
       optional_field("clock_error_s", run<&Measurement::clock_error>),
       optional_field("compute_spread_s", measured_spread), optional_field("calls", measured_calls));
   return Fields(field("axes", of<&Of::axes>), column(1, "gpus", field("gpus", of<&Of::gpus>)),
                 column(2, "nodes", field("nodes", of<&Of::nodes>)), predicted, measured,
                 column(12, "error_percent", field("error_percent", of<&Of::error_percent>)),
                 column(13, "transfers", field("transfers", predicted_or_0<&Prediction::transfers>)),
-                column(14, "simgrid_solves",
-                       field("simgrid_solves", predicted_or_0<&Prediction::simgrid_solves>)),
-                column(15, "fidelity", field("fidelity", of<&Of::fidelity>)),
+                field("checked_by", checked_by),
+                column(14, "fidelity", field("fidelity", of<&Of::fidelity>)),
                 field("assumed", of<&Of::assumptions>),
                 optional_field("failure", of<&Of::failure, &PointFailure::why>),
                 optional_field("measure_failure", of<&Of::measure_failure, &PointFailure::why>),
-                column(22, "failure", only_in_column(why_missing)),
+                column(21, "failure", only_in_column(why_missing)),
                 optional_field("steps_measured_s", steps_until_failure));
 }
 

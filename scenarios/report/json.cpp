@@ -4,6 +4,7 @@
 #include <array>
 #include <ostream>
 
+#include "scenarios/build_label.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
@@ -25,14 +26,14 @@ std::string host_name() {
 }
 
 void write_context(JsonWriter& json, const ScenarioFile& file) {
-  json.put("paceline", PACELINE_VERSION);
-  json.put("commit", PACELINE_COMMIT);
+  json.put("paceline", build_label.version);
+  json.put("commit", build_label.commit);
   json.put("name", file.name());
   json.put("described", described(file));
   json.put("scenario", file.path());
   json.put("scenario_sha256", file.sha256());
   json.put("settings", spelled(file.settings()));
-  json.put("simgrid", PACELINE_SIMGRID_VERSION);
+  json.put("simgrid", build_label.simgrid);
   json.put("host", host_name());
   json.put("seed", file.seed());
   json.put("network", file.network());

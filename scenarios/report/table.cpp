@@ -308,18 +308,10 @@ void add_contradictions(Remarks& remarks, const std::vector<PointOutcome>& outco
   }
 }
 
-// What the predictions stand for, and what SimGrid solved: all of flow, a check of folded.
-void add_effort(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
-  double transfers = 0;
-  std::uint64_t solves = 0;
+void add_check(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   for (const PointOutcome& outcome : outcomes) {
-    if (!outcome.predicted) continue;
-    transfers += static_cast<double>(outcome.predicted->transfers);
-    solves += outcome.predicted->simgrid_solves;
+    if (outcome.check) remarks.conclude(outcome.check->sentence());
   }
-  if (solves == 0) return;
-  remarks.add_detail(fmt::format("simulated: {:.3g} transfers; SimGrid solved {}", transfers,
-                                 counted(solves, "round")));
 }
 
 void add_sureness(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
@@ -385,7 +377,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_losses(remarks, outcomes);
   add_sureness(remarks, outcomes);
   add_memory(remarks, outcomes);
-  add_effort(remarks, outcomes);
+  add_check(remarks, outcomes);
   remarks.assume(assumptions_of(outcomes));
 
   write_headline(out, file.name(), fmt::format("{}", fmt::join(described(file), "; ")));

@@ -97,6 +97,18 @@ void write_logs(std::ostream& out, const std::vector<ValidatedLog>& logs) {
   table.write(out);
 }
 
+bool agrees(const Validation::Checked& one) { return one.check.is_done() && one.check.agrees(); }
+
+// "SimGrid agrees in 3 of 4 scenarios"
+void add_checks(Remarks& remarks, const Validation& made) {
+  if (made.checks.empty()) return;
+  remarks.conclude(fmt::format("SimGrid agrees in {} of {} scenarios",
+                               std::ranges::count_if(made.checks, agrees), made.scenarios));
+  for (const Validation::Checked& one : made.checks) {
+    if (!agrees(one)) remarks.add_detail(one.scenario + ": " + one.check.sentence());
+  }
+}
+
 }  // namespace
 
 void Validation::assume(const std::vector<std::string>& sentences) {
@@ -128,6 +140,7 @@ void write_text(std::ostream& out, const Validation& made) {
     assumptions.back() += fmt::format(" (in {} of {} scenarios)", scenarios, made.scenarios);
   }
   remarks.assume(assumptions);
+  add_checks(remarks, made);
   if (!made.logs.empty()) {
     if (!made.rows.empty()) out << '\n';
     write_logs(out, made.logs);
@@ -196,6 +209,12 @@ constexpr auto fields_of(const Validation::Contradicted*) {
                 field("explained_by", at<&Of::found, &FoundContradiction::explained_by>));
 }
 
+constexpr auto fields_of(const Validation::Checked*) {
+  using Of = Validation::Checked;
+  return Fields(field("scenario", &Of::scenario),
+                field("said", at<&Of::check, &SimGridCheck::sentence>));
+}
+
 constexpr auto fields_of(const Validation*) {
   constexpr auto predicted = [](const Validation& made) {
     return made.logs.empty() ? std::nullopt : std::optional(summary_of_predicted(made.logs));
@@ -205,6 +224,7 @@ constexpr auto fields_of(const Validation*) {
       field("rows", &Validation::rows),
       field("headline", [](const Validation& made) { return summarise(made.rows, true); }),
       field("all", [](const Validation& made) { return summarise(made.rows, false); }),
+      optional_field("checks", &Validation::checks),
       optional_field("contradictions", &Validation::contradictions),
       optional_field("collectives", &Validation::logs),
       optional_field("collectives_predicted", predicted));

@@ -20,10 +20,17 @@ struct Validation {
     FoundContradiction found;
   };
 
+  // By SimGrid, of one scenario.
+  struct Checked {
+    std::string scenario;
+    SimGridCheck check;
+  };
+
   std::vector<ValidationRow> rows;
   std::vector<Contradicted> contradictions;
   bool is_complete = true;  // no scenario is missing
   std::size_t scenarios = 0;
+  std::vector<Checked> checks;
   std::vector<std::pair<std::string, std::size_t>> assumptions;  // and of how many scenarios
   std::vector<ValidatedLog> logs;
 

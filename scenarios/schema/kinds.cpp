@@ -1,8 +1,8 @@
 #include <array>
 
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
-#include "scenarios/loader/job/load_catalogue.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/schema/json_schema.h"
 

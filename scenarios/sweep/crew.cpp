@@ -137,7 +137,7 @@ class Threads : public Crew {
   // All threads' of a file.
   struct Shared {
     uncertain::Belief belief;
-    std::shared_ptr<ClosedForms> forms;
+    std::shared_ptr<LinkForms> forms;
   };
   Shared shared_by(std::uint32_t file) {
     const std::lock_guard lock(shared_mutex_);
@@ -148,12 +148,12 @@ class Threads : public Crew {
     options.force = job_.force;
     const auto known = belief_of(swept.read(), options);
     const uncertain::Belief& belief = known ? *known : unconditioned_belief();
-    auto forms = std::make_shared<ClosedForms>(swept.read(), job_.force, belief, swept.part);
+    auto forms = std::make_shared<LinkForms>(swept.read(), job_.force, belief, swept.part);
     return shared_.emplace(file, Shared{belief, std::move(forms)}).first->second;
   }
 
   void work() {
-    Simulator simulator(jobs_);
+    share_memory_among(jobs_);
     std::optional<PointSource> source;  // of the file whose turn it is
     std::uint32_t file = 0;
     try {
@@ -163,7 +163,7 @@ class Threads : public Crew {
           const Shared shared = shared_by(file);
           source.emplace(job_.files[file].read(), job_.force, shared.belief, shared.forms);
         }
-        finish(*one, row_of(source->outcome(one->task.point, simulator)));
+        finish(*one, row_of(source->outcome(one->task.point)));
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);

@@ -23,8 +23,7 @@ std::vector<std::pair<std::string, std::string>> axes_of(const Grids& grids) {
 
 }  // namespace
 
-void write_csv(std::ostream& out, const Request& request, const Grids& grids, const Grids& refined,
-               Store& store) {
+void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store) {
   const auto axes = axes_of(grids);
   std::vector<std::string> header{"scenario"};
   for (const auto& [path, unit] : axes) header.push_back(csv_axis(path, unit));
@@ -41,10 +40,7 @@ void write_csv(std::ostream& out, const Request& request, const Grids& grids, co
     write_csv_line(out, std::move(line), row->cells);
   };
   Cursor cursor(grids, request.shard, true);
-  while (const auto task = cursor.next()) {
-    write(*grids[task->file], task->point);
-    if (!refined.empty()) write(*refined[task->file], task->point);
-  }
+  while (const auto task = cursor.next()) write(*grids[task->file], task->point);
 }
 
 }  // namespace paceline::sweep

@@ -6,14 +6,12 @@
 
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/predict/closed_forms.h"
 #include "scenarios/predict/link_axes.h"
+#include "scenarios/predict/link_forms.h"
 #include "scenarios/sweep/sweep.h"
 
 namespace paceline::sweep {
 namespace {
-
-constexpr const char* fidelity_path = "simulation.fidelity";
 
 // A night's work of a core, where a point takes some milliseconds.
 constexpr std::uint64_t points_unasked = 10'000'000;
@@ -28,24 +26,11 @@ void expect_file(const std::string& path) {
                    "write it to one");
 }
 
-bool has_axis(const ScenarioFile& file, const char* path) {
-  return std::ranges::find(file.axes(), path, &ScenarioFile::Axis::path) != file.axes().end();
-}
-
-SweptFile swept_file(const std::string& path, const Request& request, const std::string& fidelity) {
+SweptFile swept_file(const std::string& path, const Request& request) {
   expect_file(path);
   SweptFile swept{path, request.settings, ""};
-  const auto plain = ScenarioFile::read(path, swept.settings, ScenarioFile::points_max_one_by_one);
-  swept.sha256 = plain.sha256();
-  const bool is_axis = has_axis(plain, fidelity_path);
-  if (!fidelity.empty() && is_axis) {
-    throw InputError({path, 0, 0}, "simulation.fidelity is an axis of its sweep",
-                     "leave --fidelity and --refine out, or the axis");
-  }
-  if (!fidelity.empty() || !(is_axis || plain.values().contains(fidelity_path))) {
-    std::erase_if(swept.settings, [](const auto& one) { return one.path == fidelity_path; });
-    swept.settings.push_back({fidelity_path, fidelity.empty() ? "closed" : fidelity});
-  }
+  swept.sha256 =
+      ScenarioFile::read(path, swept.settings, ScenarioFile::points_max_one_by_one).sha256();
   return swept;
 }
 
@@ -62,19 +47,19 @@ Walk walk_of(const ScenarioFile& file, const Request& request) {
 
 // How many of a file's points are asked for while their group's form is kept, from 0 to 1.
 double part_asked(const ScenarioFile& file, const Walk& walk, const Request& request) {
-  if (request.sample && ClosedForms::groups_of(file) > ClosedForms::groups_kept) return 0;
+  if (request.sample && LinkForms::groups_of(file) > LinkForms::groups_kept) return 0;
   return static_cast<double>(walk.count()) / static_cast<double>(file.point_count()) /
          static_cast<double>(request.shard.of);
 }
 
 }  // namespace
 
-Grids read_grids(const Request& request, const std::string& fidelity) {
+Grids read_grids(const Request& request) {
   files::expect_each_once(request.paths);
   Grids grids;
   std::uint64_t points = 0;
   for (const std::string& path : request.paths) {
-    SweptFile swept = swept_file(path, request, fidelity);
+    SweptFile swept = swept_file(path, request);
     ScenarioFile file = swept.read();
     const Walk walk = walk_of(file, request);
     swept.part = part_asked(file, walk, request);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "scenarios/build_label.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/loader/document/sha256.h"
 
@@ -65,7 +66,7 @@ PointKey key_of(const std::string& path, const ScenarioFile::Value& value) {
 
 const std::string& model_version() {
   static const std::string version =
-      PACELINE_VERSION " " PACELINE_COMMIT " simgrid " PACELINE_SIMGRID_VERSION;
+      fmt::format("{} {} simgrid {}", build_label.version, build_label.commit, build_label.simgrid);
   return version;
 }
 

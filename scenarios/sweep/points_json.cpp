@@ -127,17 +127,14 @@ void expect_few(std::uint64_t points, const std::string& what) {
 }  // namespace
 
 void write_points_json(std::ostream& out, const Request& request, const Grids& grids,
-                       const Grids& refined, Store& store) {
+                       Store& store) {
   Cursor cursor(grids, request.shard, true);
   expect_few(cursor.points(), store.path());
   Points points;
   const auto add = [&](const Grid& grid, std::uint64_t number) {
     if (const auto row = store.find(grid.keys.of(number))) points.add(grid.file.name(), *row);
   };
-  while (const auto task = cursor.next()) {
-    add(*grids[task->file], task->point);
-    if (!refined.empty()) add(*refined[task->file], task->point);
-  }
+  while (const auto task = cursor.next()) add(*grids[task->file], task->point);
   points.write(out, [&](const std::string& path) { return store.unit_of(path); });
 }
 

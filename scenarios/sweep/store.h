@@ -16,7 +16,7 @@
 namespace paceline::sweep {
 
 // What `PRAGMA application_id` and `PRAGMA user_version` of a store say: "PcLn", and the schema.
-inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 2;
+inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 3;
 
 // A row and where it belongs.
 struct PlacedRow {

@@ -43,42 +43,26 @@ std::string text_of(const Cell& cell) {
 
 }  // namespace
 
-Sweep::Sweep(const Request& request, const Grids& grids, const Grids& refined, Store& store)
-    : request_(request), grids_(grids), refined_(refined), store_(store) {
-  for (const Grids* all : {&grids_, &refined_}) {
-    for (const auto& grid : *all) scenarios_.push_back(store_.add(grid->file));
-  }
+Sweep::Sweep(const Request& request, const Grids& grids, Store& store)
+    : request_(request), grids_(grids), store_(store) {
+  for (const auto& grid : grids_) scenarios_.push_back(store_.add(grid->file));
 }
 
-const Grid& Sweep::grid_of(const Task& task) const {
-  return task.file < grids_.size() ? *grids_[task.file] : *refined_[task.file - grids_.size()];
-}
+const Grid& Sweep::grid_of(const Task& task) const { return *grids_[task.file]; }
 
 void Sweep::run() {
   const ProgressEnd end(request_.progress);
   Job job{{}, request_.force};
-  for (const Grids* all : {&grids_, &refined_}) {
-    for (const auto& grid : *all) job.files.push_back(grid->swept);
-  }
+  for (const auto& grid : grids_) job.files.push_back(grid->swept);
   const auto crew = crew_maker()(job, request_.jobs);
-  pass(*crew);
-  if (!request_.refine) return;
-  is_refining_ = true;
-  first_best_ = std::exchange(summary_.best, {});
-  pass(*crew);
-}
-
-void Sweep::pass(Crew& crew) {
   Cursor cursor(grids_, request_.shard);
-  if (!is_refining_) summary_.asked = cursor.points();
+  summary_.asked = cursor.points();
   begun_ = written_ = Clock::now();
-  seen_ = done_here_ = 0;
-  all_seen_ = false;
   while (!all_seen_ || !given_.empty()) {
     try {
       StopRequest::check();
-      feed(cursor, crew);
-      take(crew.take(given_.empty() ? Seconds(0) : crew_has));
+      feed(cursor, *crew);
+      take(crew->take(given_.empty() ? Seconds(0) : crew_has));
     } catch (...) {
       write();
       throw;
@@ -116,47 +100,21 @@ std::vector<Sweep::Open> Sweep::next_unknown(Cursor& cursor) {
     seen.push_back({*task, grid_of(*task).keys.of(task->point)});
   }
   seen_ += seen.size();
-  if (is_refining_) seen = to_refine(seen);
   std::vector<PointKey> keys;
   for (const Open& one : seen) keys.push_back(one.key);
   const auto rows = store_.find_done(keys);
   std::vector<Open> unknown;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (rows[i]) {
-      if (!is_refining_) ++summary_.known;
+      ++summary_.known;
       count(seen[i].task, *rows[i]);
     } else if (open_.insert(keys[i]).second) {
       unknown.push_back(seen[i]);
-    } else if (!is_refining_) {
+    } else {
       ++summary_.known;  // two files have it
     }
   }
   return unknown;
-}
-
-// Of points that have a prediction near the best, those that are the same at a better fidelity.
-std::vector<Sweep::Open> Sweep::to_refine(std::span<const Open> seen) const {
-  std::vector<PointKey> keys;
-  for (const Open& one : seen) keys.push_back(one.key);
-  const auto rows = store_.find_done(keys);
-  std::vector<Open> refined;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!rows[i] || !is_near_the_best(*rows[i])) continue;
-    const Task task{static_cast<std::uint32_t>(seen[i].task.file + grids_.size()),
-                    seen[i].task.point};
-    refined.push_back({task, grid_of(task).keys.of(task.point)});
-  }
-  return refined;
-}
-
-bool Sweep::is_near_the_best(const Row& row) const {
-  const auto best = first_best_.find(gpus_of(row));
-  if (best == first_best_.end()) return false;
-  if (const auto within = request_.refine->within) {
-    const double throughput = number_in(row, "predicted_throughput_per_s");
-    return throughput >= best->second.throughput_per_s * (1 - *within);
-  }
-  return throughput_at(row, "step_s_low") >= best->second.throughput_per_s_low;
 }
 
 void Sweep::take(std::vector<Done> done) {
@@ -181,7 +139,7 @@ void Sweep::write() {
     count(waiting_tasks_[i], row);
     if (row.is_done()) {
       // Another sweep may have been faster.
-      if (!is_refining_) ++(are_new[i] ? summary_.added : summary_.known);
+      ++(are_new[i] ? summary_.added : summary_.known);
       continue;
     }
     ++(row.cause == "refused" ? summary_.refused : summary_.failed);
@@ -200,16 +158,13 @@ void Sweep::write() {
 
 void Sweep::count(const Task& task, const Row& row) {
   if (!row.is_done()) return;
-  if (is_refining_) ++summary_.refined;
   const double throughput = number_in(row, "predicted_throughput_per_s");
   Best& best = summary_.best[gpus_of(row)];
-  const Task of_grid{static_cast<std::uint32_t>(task.file % grids_.size()), task.point};
   // Of equal ones the first in the grid, whichever was done first.
   const bool is_better = throughput > best.throughput_per_s ||
-                         (throughput == best.throughput_per_s && of_grid < best.task);
+                         (throughput == best.throughput_per_s && task < best.task);
   if (!is_better) return;
-  best = {of_grid, throughput, throughput_at(row, "step_s_high"),
-          number_in(row, "predicted_step_s")};
+  best = {task, throughput, throughput_at(row, "step_s_high"), number_in(row, "predicted_step_s")};
 }
 
 void Sweep::tell() {
@@ -217,7 +172,6 @@ void Sweep::tell() {
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   const std::uint64_t done = seen_ - given_.size() - waiting_.size();
   Progress progress{.done = done, .all = summary_.asked};
-  if (is_refining_) progress.of = "points looked at to be refined";
   if (seconds > 1 && done_here_ > 0) {
     const double rate = static_cast<double>(done_here_) / seconds;
     const auto left = static_cast<double>(summary_.asked - done);

@@ -22,21 +22,12 @@ struct Shard {
   std::uint64_t number = 1, of = 1;
 };
 
-// Which points are predicted once more, at a better fidelity: of those on as many GPUs all that are
-// `within` so much of the best, as a part of its throughput; without that, those whose interval
-// reaches up to the best one's.
-struct Refinement {
-  std::optional<double> within;
-};
-
 struct Request {
   std::vector<std::string> paths;
   std::vector<ScenarioFile::Setting> settings;
-  std::string fidelity;                 // of all points; empty: as files say, else closed
   std::optional<std::uint64_t> sample;  // so many of each file's points
   std::uint64_t seed = 1;               // of the sample
   Shard shard;
-  std::optional<Refinement> refine;
   bool force = false;
   std::size_t jobs = 0;  // 0: as the crew finds right
   TellProgress progress;
@@ -61,11 +52,9 @@ struct Grid {
 };
 using Grids = std::vector<std::unique_ptr<Grid>>;
 
-// Reads the files of a request; with `fidelity` in place of the request's. Throws InputError, also
-// where there are more points than are looked at unasked.
-[[nodiscard]] Grids read_grids(const Request& request, const std::string& fidelity);
-// A request's fidelity of refined points.
-inline constexpr const char* refined_fidelity = "folded";
+// Reads the files of a request. Throws InputError, also where there are more points than are looked
+// at unasked.
+[[nodiscard]] Grids read_grids(const Request& request);
 
 // The points of all grids that a shard has, one after the other.
 class Cursor {
@@ -86,7 +75,7 @@ class Cursor {
 
 // A prediction in the table of the best ones.
 struct Best {
-  Task task;  // of a refined point, too, by its number in the grid
+  Task task;
   double throughput_per_s = 0, throughput_per_s_low = 0, step_s = 0;
 };
 
@@ -96,9 +85,8 @@ struct Summary {
   std::uint64_t added = 0;  // to the store, with a prediction
   std::uint64_t known = 0;  // that had one
   std::uint64_t failed = 0, refused = 0;
-  std::uint64_t refined = 0;  // predicted once more, also by an earlier sweep
   std::string first_failure;  // and the point it is of
-  // By the number of GPUs, the highest throughput; of refined points alone where there are some.
+  // By the number of GPUs, the highest throughput.
   std::map<std::int64_t, Best> best;
 };
 
@@ -107,8 +95,7 @@ struct Summary {
 // is written before.
 class Sweep {
  public:
-  // `refined`: the same files at refined_fidelity; empty unless it is asked for.
-  Sweep(const Request& request, const Grids& grids, const Grids& refined, Store& store);
+  Sweep(const Request& request, const Grids& grids, Store& store);
 
   void run();
   [[nodiscard]] const Summary& summary() const { return summary_; }  // also after a throw
@@ -119,10 +106,7 @@ class Sweep {
     PointKey key;
   };
 
-  void pass(Crew& crew);
   [[nodiscard]] std::vector<Open> next_unknown(Cursor& cursor);
-  [[nodiscard]] std::vector<Open> to_refine(std::span<const Open> seen) const;
-  [[nodiscard]] bool is_near_the_best(const Row& row) const;
   [[nodiscard]] bool is_batch_due() const;
   void feed(Cursor& cursor, Crew& crew);
   void take(std::vector<Done> done);
@@ -133,14 +117,12 @@ class Sweep {
 
   const Request& request_;
   const Grids& grids_;
-  const Grids& refined_;
   Store& store_;
   Summary summary_;
-  bool is_refining_ = false, all_seen_ = false;
-  std::map<std::int64_t, Best> first_best_;  // before any was refined
-  std::vector<std::int64_t> scenarios_;      // of the store, by file, the refined ones behind
-  std::map<Task, PointKey> given_;           // to the crew
-  std::set<PointKey> open_;                  // given, or waiting to be written
+  bool all_seen_ = false;
+  std::vector<std::int64_t> scenarios_;  // of the store, by file
+  std::map<Task, PointKey> given_;       // to the crew
+  std::set<PointKey> open_;              // given, or waiting to be written
   std::vector<PlacedRow> waiting_;
   std::vector<Task> waiting_tasks_;
   std::chrono::steady_clock::time_point written_, begun_;
@@ -150,18 +132,16 @@ class Sweep {
 // For people; and as JSON (paceline.sweep/1, STORE.md).
 void write_summary(std::ostream& out, const Request& request, const Grids& grids,
                    const Summary& summary, const Store& store);
-void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,
-                        const Summary& summary, const Store& store);
+void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
+                        const Store& store);
 
 // All points that were asked for and have a row, in the order of the files and their grids, of a
-// sample in its own: a header line, then a line a point, and one more where it was refined.
-void write_csv(std::ostream& out, const Request& request, const Grids& grids, const Grids& refined,
-               Store& store);
+// sample in its own: a header line, then a line a point.
+void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store);
 
 // Points as one JSON object, a column each field (schema paceline.points/1, STORE.md): those that
 // were asked for, as write_csv lists them;
-void write_points_json(std::ostream& out, const Request& request, const Grids& grids,
-                       const Grids& refined, Store& store);
+void write_points_json(std::ostream& out, const Request& request, const Grids& grids, Store& store);
 
 // or all of a store, also of one that another version of Paceline wrote, in the order of its files
 // and their grids. Throws InputError for what is no store, or is one of another schema.

@@ -92,7 +92,6 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
   write_best(out, grids, summary);
   std::string line = fmt::format("{} points{}: {} new, {} known", summary.asked, shard,
                                  summary.added, summary.known);
-  if (request.refine) line += fmt::format(", {} refined", summary.refined);
   if (summary.refused > 0) line += fmt::format(", {} refused", summary.refused);
   if (summary.failed > 0) line += fmt::format(", {} failed", summary.failed);
   write_line(out, line);
@@ -102,8 +101,8 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
   }
 }
 
-void write_summary_json(std::ostream& out, const Request& request, const Grids& grids,
-                        const Summary& summary, const Store& store) {
+void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
+                        const Store& store) {
   std::uint64_t left = 0;
   for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
   JsonWriter json(out);
@@ -114,7 +113,6 @@ void write_summary_json(std::ostream& out, const Request& request, const Grids& 
     json.put("asked", summary.asked);
     json.put("new", summary.added);
     json.put("known", summary.known);
-    json.put("refined", request.refine ? std::optional(summary.refined) : std::nullopt);
     json.put("refused", summary.refused);
     json.put("failed", summary.failed);
     json.put("not_sampled", left);

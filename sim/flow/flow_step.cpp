@@ -90,7 +90,6 @@ Result simulate_flow(const ResolvedPoint& point) {
   result.trace = steps.front()->trace();
   result.totals = totals_of(result.trace);
   result.transfers = network.flows();
-  result.simgrid_solves = network.solves();
   return result;
 }
 

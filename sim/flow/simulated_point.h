@@ -6,8 +6,11 @@
 
 namespace paceline::sim {
 
-// The reply to a point, as a line (traces::to_line): what sim::predict has of it, or why there
-// is nothing. Each simulation is a child process. One that dies fails the point.
+// Simulates every transfer of a point as a SimGrid flow, and returns the line of the reply
+// (traces::to_line): its result, or why there is none. Precondition: no call is automatic.
+//
+// Simulates in a child process, which may take the memory that this process may, and unless forced
+// 8 GiB at most. A child that dies fails its point alone.
 [[nodiscard]] std::string reply_to(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

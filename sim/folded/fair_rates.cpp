@@ -108,18 +108,13 @@ void FairRates::fill(std::uint32_t number, double rate, std::span<const std::uin
 
 IslandId Rates::add(const Island& island) {
   const auto [entry, is_new] = numbers_.try_emplace(island, static_cast<IslandId>(islands_.size()));
-  if (is_new) {
-    islands_.emplace_back(island);
-    added(island);
-  }
+  if (is_new) islands_.emplace_back(island);
   return entry->second;
 }
 
 void Rates::find(IslandId number, std::span<const std::uint64_t> flows,
                  std::span<const std::uint32_t> changed, std::vector<double>& rates) {
-  FairRates& island = islands_[number];
-  effort_ += island.find(flows, changed, rates);
-  check(number, flows, island.looked_at(), rates);
+  effort_ += islands_[number].find(flows, changed, rates);
 }
 
 }  // namespace paceline::sim

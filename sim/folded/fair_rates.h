@@ -69,11 +69,6 @@ using IslandId = std::uint32_t;
 // The rates of several islands, of which many are equal.
 class Rates {
  public:
-  Rates() = default;
-  Rates(const Rates&) = delete;
-  Rates& operator=(const Rates&) = delete;
-  virtual ~Rates() = default;
-
   // Islands that are equal get one number.
   [[nodiscard]] IslandId add(const Island& island);
 
@@ -85,12 +80,6 @@ class Rates {
   [[nodiscard]] std::uint64_t effort() const { return effort_; }
 
  private:
-  // What was found, for those who know better: `looked_at` as FairRates has it.
-  virtual void check(IslandId, std::span<const std::uint64_t> /*flows*/,
-                     const std::vector<std::uint32_t>& /*looked_at*/,
-                     const std::vector<double>& /*rates*/) {}
-  virtual void added(const Island&) {}
-
   std::map<Island, IslandId> numbers_;
   std::vector<FairRates> islands_;
   std::uint64_t effort_ = 0;

@@ -343,7 +343,7 @@ bool one_call_at_a_time(const ResolvedPoint& point) {
   return jobs_of(point).size() == 1 && calls_in_turn(point);
 }
 
-Result simulate_folded(const ResolvedPoint& point, Chunks chunks, Rates& rates) {
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   PACELINE_EXPECTS(!find_fault(point.program));
   if (notifications_queue(point)) {
     throw NotFolded("ready notifications queue behind data to the same rank");
@@ -355,6 +355,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks, Rates& rates) 
   if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   const double transfers = cost::transfers_about(point);
   const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
+  Rates rates;
   FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
   const std::vector<Job> jobs = jobs_of(point);
   std::map<CollectiveCall, ApartCall> apart;
@@ -397,7 +398,7 @@ Result simulate_each(const ResolvedPoint& point) {
       [](const CollectiveCall&) { return true; }, Actors::endpoints);
   Result result;
   result.id = point.id;
-  result.fidelity = Fidelity::flow;
+  result.fidelity = Fidelity::folded;
   result.trace = step.run(point.program, jobs_of(point),
                           [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
                             return step.calls().tables()[job].at(call);

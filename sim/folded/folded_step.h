@@ -14,11 +14,10 @@ namespace paceline::sim {
 // are simulated by themselves and taken to end for all ranks together. The result's notes say by
 // how much either may be off.
 //
-// `rates` must be new. Precondition: find_fault(point.program) returns
-// nullopt. Throws NotFolded, with Chunks::even also where FoldedCalls::shared_pace() would make
-// them wrong and flow is cheap enough; and std::logic_error when operations are left that
-// wait for one another.
-[[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks, Rates& rates);
+// Precondition: find_fault(point.program) returns nullopt. Throws NotFolded, with Chunks::even also
+// where FoldedCalls::shared_pace() would make them wrong and flow is cheap enough; and
+// std::logic_error when operations are left that wait for one another.
+[[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
 // Follows every rank, as a simulation of all flows does, and equals it but for rounding. Throws
 // NotFolded when that takes too long.

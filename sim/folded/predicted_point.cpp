@@ -4,12 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "models/contract.h"
-#include "models/cost/auto_choice.h"
 #include "models/cost/calls_alone.h"
 #include "models/cost/deep_trees.h"
 #include "models/cost/effort.h"
@@ -38,54 +34,32 @@ Seconds by_formula(const ResolvedPoint& one) {
   return *std::ranges::max_element(ends);
 }
 
-class PointPrediction {
- public:
-  explicit PointPrediction(const Simulate& simulate) : simulate_(simulate) {}
-
-  // Precondition: no call is automatic.
-  [[nodiscard]] Result named(const ResolvedPoint& point) const {
-    if (const auto fault = find_fault(point.program)) throw NotSimulated(*fault, false);
-    if (point.fidelity == Fidelity::flow) return followed(point);
-    return folded(point);
+// Each of its ranks.
+Result followed(const ResolvedPoint& point) {
+  try {
+    return simulate_each(point);
+  } catch (const NotFolded& reason) {
+    throw NotSimulated(reason.what(), true);
   }
-
- private:
-  // All of its ranks.
-  [[nodiscard]] Result followed(const ResolvedPoint& point) const {
-    try {
-      return simulate_(point, Attempt::flow);
-    } catch (const NotFolded& reason) {
-      throw NotSimulated(reason.what(), true);
-    }
-  }
-  [[nodiscard]] Result folded(const ResolvedPoint& point) const;
-  [[nodiscard]] Result fold(const ResolvedPoint& point, double transfers) const;
-  [[nodiscard]] Result fall_back(const ResolvedPoint& point, const cost::Work& work,
-                                 const std::string& reason) const;
-  [[nodiscard]] Result with_calls_alone(ResolvedPoint point, double transfers) const;
-
-  friend class CallsAlone;
-  const Simulate& simulate_;
-};
+}
 
 // Throws NotFolded.
-Result PointPrediction::fold(const ResolvedPoint& point, double transfers) const {
+Result fold(const ResolvedPoint& point, double transfers) {
   // Where equal chunks are no good approximation, every rank is followed as long as may be.
   const bool evens_out = one_call_at_a_time(point);
   if (transfers <= (evens_out ? few_transfers_max : cost::flow_transfers_max)) {
-    return simulate_(point, Attempt::folded_exact);
+    return simulate_folded(point, Chunks::exact);
   }
   try {
-    return simulate_(point, Attempt::folded_even);
+    return simulate_folded(point, Chunks::even);
   } catch (const NotFolded&) {
     if (transfers > cost::flow_transfers_max) throw;
   }
-  return simulate_(point, Attempt::folded_exact);
+  return simulate_folded(point, Chunks::exact);
 }
 
-// The flow simulation in place of a folded one, with the reason.
-Result PointPrediction::fall_back(const ResolvedPoint& point, const cost::Work& work,
-                                  const std::string& reason) const {
+// A point that cannot be folded, for the reason.
+Result fall_back(const ResolvedPoint& point, const cost::Work& work, const std::string& reason) {
   if (!point.force && cost::is_too_much_for_flow(point, work)) {
     const double minutes = cost::flow_time(point, work).value() / 60;
     throw NotSimulated(std::to_string(job_cluster(point).ranks().value()) +
@@ -95,15 +69,13 @@ Result PointPrediction::fall_back(const ResolvedPoint& point, const cost::Work& 
                        true);
   }
   Result result = followed(point);
-  result.notes.push_back("folded: fell back to flow: " + reason);
+  result.notes.push_back("folded: every rank is simulated, because " + reason);
   return result;
 }
 
 // The times of calls alone, and how they were found.
 class CallsAlone {
  public:
-  explicit CallsAlone(const PointPrediction& prediction) : prediction_(prediction) {}
-
   Seconds time(const ResolvedPoint& one) {
     if (const auto trees = cost::shallow_trees(one)) {
       deep_trees_ = true;
@@ -111,8 +83,6 @@ class CallsAlone {
     }
     return simulated(one);
   }
-
-  [[nodiscard]] std::uint64_t solves() const { return solves_; }
 
   [[nodiscard]] std::string note() const {
     std::string text = "folded: too many ";
@@ -127,34 +97,31 @@ class CallsAlone {
   }
 
  private:
-  // More transfers of a call are not simulated by flow, which takes 2 to 5 us each
+  // Of calls with more transfers not every rank is simulated, which takes 2 to 5 us a transfer
   // (cost::flow_time).
-  static constexpr double alone_by_flow_max = 1e6;
+  static constexpr double followed_max = 1e6;
 
-  [[nodiscard]] Result result_of(const ResolvedPoint& one) const {
+  [[nodiscard]] static Result result_of(const ResolvedPoint& one) {
     const double transfers = cost::transfers_about(one);
     try {
-      return prediction_.fold(one, transfers);
+      return fold(one, transfers);
     } catch (const NotFolded&) {
-      if (transfers > alone_by_flow_max) throw;
+      if (transfers > followed_max) throw;
     }
-    return prediction_.followed(one);
+    return followed(one);
   }
 
   Seconds simulated(const ResolvedPoint& one) {
     try {
-      const Result result = result_of(one);
-      solves_ += result.simgrid_solves;
+      const Seconds step = result_of(one).totals.step;
       ++simulated_;
-      return result.totals.step;
+      return step;
     } catch (const NotFolded& reason) {
       if (++by_formula_ == 1) why_formulas_ = reason.what();
     }
     return by_formula(one);
   }
 
-  const PointPrediction& prediction_;
-  std::uint64_t solves_ = 0;
   std::size_t simulated_ = 0, by_formula_ = 0;
   std::string why_formulas_;  // of the first
   bool deep_trees_ = false;
@@ -162,12 +129,11 @@ class CallsAlone {
 
 // A step whose calls cannot be followed through it, one at a time: each is simulated alone, or
 // where that cannot be folded is as formulas have it, and all ranks end it together.
-Result PointPrediction::with_calls_alone(ResolvedPoint point, double transfers) const {
-  CallsAlone calls(*this);
+Result with_calls_alone(ResolvedPoint point, double transfers) {
+  CallsAlone calls;
   cost::time_calls_alone(point, [&](const ResolvedPoint& one) { return calls.time(one); });
-  Result result = simulate_(point, Attempt::folded_even);
+  Result result = simulate_folded(point, Chunks::even);
   result.transfers = static_cast<std::uint64_t>(transfers);
-  result.simgrid_solves = calls.solves();
   result.notes.push_back(calls.note());
   return result;
 }
@@ -186,7 +152,9 @@ bool has_several_calls(const training::StepProgram& program) {
          }) > 1;
 }
 
-Result PointPrediction::folded(const ResolvedPoint& point) const {
+// Precondition: no call is automatic.
+Result folded(const ResolvedPoint& point) {
+  if (const auto fault = find_fault(point.program)) throw NotSimulated(*fault, false);
   const cost::Work work = cost::work_about(point);
   const double transfers = work.transfers;
   if (transfers == std::numeric_limits<double>::infinity()) {
@@ -194,7 +162,8 @@ Result PointPrediction::folded(const ResolvedPoint& point) const {
                            " GPUs make rounds of more transfers than fit in memory",
                        true);
   }
-  if (!point.force && one_call_at_a_time(point) && has_deep_trees(point)) {
+  if (!point.force && transfers > few_transfers_max && one_call_at_a_time(point) &&
+      has_deep_trees(point)) {
     return with_calls_alone(point, transfers);
   }
   try {
@@ -208,42 +177,29 @@ Result PointPrediction::folded(const ResolvedPoint& point) const {
   }
 }
 
-Result here(const ResolvedPoint& point, Attempt attempt) {
-  Rates rates;
-  switch (attempt) {
-    case Attempt::folded_exact: return simulate_folded(point, Chunks::exact, rates);
-    case Attempt::folded_even: return simulate_folded(point, Chunks::even, rates);
-    case Attempt::flow: return simulate_each(point);
-  }
-  PACELINE_UNREACHABLE("an attempt outside the enumeration");
-}
-
 }  // namespace
 
-Result predict(ResolvedPoint point, const Simulate& simulate) {
-  if (const auto fault = find_fault(point)) throw NotSimulated(*fault, false);
-  const PointPrediction prediction(simulate);
-  const auto time = [&](ResolvedPoint one) -> cost::PredictedStep {
-    one.fidelity = Fidelity::folded;
-    try {
-      return prediction.named(one).totals.step;
-    } catch (const NotSimulated& reason) {
-      return cost::NotPredicted{reason.what()};
-    }
-  };
+cost::PredictedStep folded_time(const ResolvedPoint& point) {
   try {
-    const cost::AutomaticChoice chosen = cost::choose_automatically(point, time);
-    Result result = prediction.named(point);
-    if (!chosen.algorithms.empty()) chosen.add_to(result);
-    return result;
+    return folded(point).totals.step;
+  } catch (const NotSimulated& reason) {
+    return cost::NotPredicted{reason.what()};
+  }
+}
+
+Assumptions choose_algorithms(ResolvedPoint& point) {
+  try {
+    return cost::choose_automatically(point, folded_time);
   } catch (const cost::NoAlgorithm& none) {
     throw NotSimulated(none.what(), false);
   }
 }
 
-Result predict_here(ResolvedPoint point) {
-  Result result = predict(std::move(point), here);
-  result.fidelity = Fidelity::closed;
+Result predict_folded(ResolvedPoint point) {
+  if (const auto fault = find_fault(point)) throw NotSimulated(*fault, false);
+  const auto chosen = choose_algorithms(point).sentences();
+  Result result = folded(point);
+  result.notes.insert(result.notes.begin(), chosen.begin(), chosen.end());
   return result;
 }
 

@@ -1,36 +1,35 @@
 #pragma once
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 
+#include "models/cost/auto_choice.h"
 #include "models/run/resolved_point.h"
 
 namespace paceline::sim {
 
-// The ways of simulating a point whose calls all have an algorithm.
-enum class Attempt { folded_exact, folded_even, flow };
-
-// Simulates it so. Throws NotFolded where that cannot be; what else it throws passes through.
-using Simulate = std::function<Result(const ResolvedPoint& point, Attempt attempt)>;
-
-// Thrown for a point that is not simulated, for a reason of its own.
+// Thrown when a point cannot be simulated; says why.
 struct NotSimulated : std::runtime_error {
   NotSimulated(const std::string& reason, bool takes_too_much)
       : std::runtime_error(reason), is_too_much(takes_too_much) {}
   bool is_too_much;  // unless forced
 };
 
-// A point as its fidelity has it. A folded one that cannot be falls back to flow; where that is too
-// much, the calls of a step are simulated alone. Notes of the result say so. Chooses the algorithms
-// of automatic calls (cost::choose_automatically). Throws
-// NotSimulated, also for a point that find_fault() has a fault of, and for calls whose algorithm
-// cannot be chosen.
-[[nodiscard]] Result predict(ResolvedPoint point, const Simulate& simulate);
+// What predict_folded() takes for a point without automatic calls, or why it does not.
+[[nodiscard]] cost::PredictedStep folded_time(const ResolvedPoint& point);
 
-// That as folded, in this process and without SimGrid: flows have the same rates, and where a point
-// cannot be folded each of its ranks is followed. Throws as predict() does, and std::logic_error
-// when operations are left that wait for one another.
-[[nodiscard]] Result predict_here(ResolvedPoint point);
+// Gives the point's automatic calls their algorithms by their folded times
+// (cost::choose_automatically), and returns what was chosen. Throws NotSimulated where none can be
+// predicted for a call.
+[[nodiscard]] Assumptions choose_algorithms(ResolvedPoint& point);
+
+// Predicts a point in this process, its automatic calls by choose_algorithms(). Simulates one rank
+// of each symmetry class; where ranks cannot be folded, each of them; where that is too much, every
+// call alone. The result's notes say which. Points of up to 50,000 transfers equal a simulation of
+// all flows but for rounding.
+//
+// Throws NotSimulated, also where find_fault() finds one, and std::logic_error when operations are
+// left that wait for one another.
+[[nodiscard]] Result predict_folded(ResolvedPoint point);
 
 }  // namespace paceline::sim

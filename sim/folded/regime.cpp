@@ -40,6 +40,8 @@ Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
     call->append_state(snapshot.state);
     call->append_ages(snapshot.left);
   }
+  // Calls that came and went between two snapshots do not come again.
+  for (const auto& step : steps_) snapshot.state.push_back(step->calls_begun());
   append_flows(calls, snapshot);
   return snapshot;
 }

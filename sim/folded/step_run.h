@@ -47,6 +47,8 @@ class StepRun {
 
   // Calls that some actor has joined and not all are done with, in the program's order.
   [[nodiscard]] std::vector<CollectiveRun*> live_calls() const;
+  // How many calls some actor has joined so far.
+  [[nodiscard]] std::size_t calls_begun() const { return runs_.size(); }
 
  private:
   void start_ready(Actor actor);

@@ -14,6 +14,8 @@ the nearer of these, above or below. Logs of fewer sizes than a fit takes are no
 Jean Zay (one size), of OCI's GB300 and B300 (two to five of each group) and of clouds' pairs of nodes
 (one group each).
 
+Needs data beside the checkout: the logs in ../shared/data/nccl-tests, or where --logs says.
+
 Usage: tests/bench/calibration_left_out.py [--logs FOLDER] [--paceline build/release/bin/paceline]
            [--jobs N] [--machine NAME]
 """

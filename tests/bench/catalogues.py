@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Prices of scenarios/library/catalogues beside the list that they were read in, and which of its machines are in none.
 
+Needs data beside the checkout: the list in ../shared/data, or where --data says.
+
 Usage: tests/bench/catalogues.py [--data FOLDER] [--check]
 
 FOLDER has prices/machines.csv (provider, machine, region, usd_per_hour, spot_usd_per_hour and more). Reasons for what is left out

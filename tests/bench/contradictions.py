@@ -35,7 +35,7 @@ RIGHT = {"batch": {"batch"}, "network": {"network"}, "input": {"input", "each_st
 
 
 def run(options, path, *settings):
-    command = [options.paceline, "run", str(path), "--json", "-", "--set", "simulation.fidelity=closed"]
+    command = [options.paceline, "run", str(path), "--json", "-", "--set", "simulation.fidelity=folded"]
     for setting in settings:
         command += ["--set", setting]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

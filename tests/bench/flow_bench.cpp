@@ -51,10 +51,10 @@ void run_ring(benchmark::State& state, Predict predict) {
 }
 
 void flow_ring(benchmark::State& state) { run_ring(state, sim::simulate_flow); }
-void closed_ring(benchmark::State& state) { run_ring(state, sim::predict_here); }
+void folded_ring(benchmark::State& state) { run_ring(state, sim::predict_folded); }
 
 BENCHMARK(flow_ring)->Arg(64)->Arg(256)->Arg(1024)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(closed_ring)
+BENCHMARK(folded_ring)
     ->Arg(64)
     ->Arg(256)
     ->Arg(1024)

@@ -10,6 +10,8 @@ Rows of the library and these together are all that is at hand.
 With --paceline, all are predicted, and a table says by source and by slowest link of a row how far off they are: node nvlink,
 node pcie, network rdma, network tcp. Ends with how many rows are written, shipped, and left out, by reason.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/judged_rows.py --out FOLDER [--data FOLDER] [--paceline build/release/bin/paceline] [--tokens N]
 """
 

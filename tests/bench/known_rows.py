@@ -4,6 +4,8 @@
 Scenarios of the library that were measured, and those that judged_rows.py writes from the measurements beside the checkout,
 go to `paceline validate --leave-out source`, which learns what descriptions leave open from all other sources. Half a minute.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/known_rows.py [--data FOLDER] [--paceline build/release/bin/paceline] [--check]
            [--json FILE]
 

@@ -12,6 +12,8 @@ predicted on machines left out, from which the interval of such calls is taken
 
 Left out with EFA is a kind of machine: its latency is then that of the other kind.
 
+Needs data beside the checkout: the logs in ../shared/data/nccl-tests, or where --logs says.
+
 Usage: tests/bench/nccl_ramp.py [--logs FOLDER] [--paceline build/release/bin/paceline]
 """
 

@@ -24,6 +24,8 @@ seq2seq/models, apex's DistributedDataParallel and amp O2 from seq2seq/train/tra
 sentences is taken for 50 tokens: its README's six epochs are 1.75e8 tokens each (264.4 minutes at
 66,050 tokens/s), of some 3.5 million pairs. --tokens changes it.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/pcie_boxes.py [--data FOLDER] [--paceline build/release/bin/paceline] [--rows]
            [--tokens N] [--jobs N]
 """
@@ -110,7 +112,7 @@ workload:
   device: {device}
   single_gpu_throughput: {one_gpu:.6g} samples/s
 {training}collective: {{library: nccl}}
-simulation: {{fidelity: closed}}
+simulation: {{fidelity: folded}}
 """
 
 

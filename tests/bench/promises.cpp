@@ -86,7 +86,7 @@ Read read_all(const std::vector<std::string>& paths) {
   options.belief = std::make_shared<const uncertain::Belief>(unconditioned_belief());
   Read all;
   for (const std::string& path : paths) {
-    const auto file = ScenarioFile::read(path, {{"simulation.fidelity", "closed"}});
+    const auto file = ScenarioFile::read(path, {{"simulation.fidelity", "folded"}});
     for (const PointOutcome& outcome : run_scenario(file, options)) {
       for (ValidationRow& row : validation_rows(file, {outcome})) {
         all.candidates.push_back({row.source, group_of(file, outcome), outcome.gpus,

@@ -4,6 +4,8 @@
 Scenarios of the library that were measured, and those that judged_rows.py writes from the measurements beside the checkout, go
 to the program (promises.cpp), which plans with priors learnt from all other sources and asks what the planned rows measured.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/promises.py [--data FOLDER] [--program build/release/bin/promises]
 """
 

@@ -6,10 +6,12 @@ and images a second are those of prices/NOTES.md beside the checkout. Epochs, pi
 dawn-bench-entries, ImageNet/train/NAME.json and .tsv) and of the code that they name (cybertronai/imagenet18_old, train.py; diux-dev/cluster,
 dawn/resnet.b512.baseline.py).
 
+Needs data beside the checkout: the list in ../shared/data, or where --data says.
+
 Usage: tests/bench/rentals.py [--data FOLDER] [--paceline build/release/bin/paceline] [--check | --write] [--folder KEEP]
 
---write: scenarios/library/RENTALS.md, a quarter of an hour for all that would be rented. --check (a test): that it has what is
-predicted of the entries; 77 without the list.
+--write: scenarios/library/RENTALS.md. --check (a test): that it has what is predicted of the entries; 77 without the list. Without
+either, also what would be rented today, in a quarter of an hour.
 """
 
 import argparse
@@ -80,7 +82,7 @@ def scenario_of(entry, stated):
     return (f"schema: paceline/1\nname: {stated.name}\n"
             f"workload: {{model: {entry.model}, batch_per_gpu: {entry.batch}, precision: {entry.precision}, device: {entry.device}}}\n"
             f"cluster: {entry.cluster}\ntraining: {entry.training}\ncollective: {entry.library}\n"
-            f"simulation: {{fidelity: closed}}\nsweep: {{gpus: [{entry.gpus}]}}\n")
+            f"simulation: {{fidelity: folded}}\nsweep: {{gpus: [{entry.gpus}]}}\n")
 
 
 def equivalents(entry):
@@ -154,46 +156,28 @@ def in_counts(rows):
     return f"{inside} of {len(rows)} are inside; half of them are within {100 * middle:.0f} %."
 
 
-HEAD = """# Published rentals, predicted and rented again
+HEAD = """# Published rentals, predicted
 
-DAWNBench's entries for ImageNet to 93 % top-5 that say what they rented. `tests/bench/rentals.py --write` writes this file; it has
-the scenarios, which were written from what the entries state before any of them was predicted, and not changed afterwards.
-Stated hours, prices of then and images/s are those of a list read in stanford-futuredata/dawn-bench-entries (ImageNet/train, NAME.json and
-NAME.tsv); images/s are derived there, from an epoch at 224 pixels where sizes are told (rows 2 to 8).
+DAWNBench's entries for ImageNet to 93 % top-5 that say what they rented (stanford-futuredata/dawn-bench-entries, ImageNet/train).
+`tests/bench/rentals.py --write` writes this file from scenarios that were written before any of them was predicted, and not
+changed afterwards. Images/s are derived from an epoch at 224 pixels where sizes are told (rows 2 to 8). Predicted is one step of
+224 x 224 pictures, with no measured speed of one GPU.
 
 """
 
 NOT_COMPARABLE = """
-Predicted is one step of 224 x 224 pictures on the entry's machines, with no measured speed of one GPU. Not comparable:
-
-- Stated images/s have validation in their time, loading, changes of phase and saving; predictions have steps alone, and should be the faster.
-- Rows 9 to 11 do not say the pictures' size; smaller ones, if they had them, would be faster than predicted.
-- Batches: %(batches)s.
-- What reduced gradients: PyTorch 0.4.1 all after the backward, as its source has it (rows 2 to 4); DistributedDataParallel of 1.0 (8, 9);
-  Horovod (5), which stands in for Alibaba's AIACC (6, 7); TensorFlow's and MXNet's own are taken for a call a tensor as gradients come (10, 11).
-- A GTX 1080 Ti has no half precision worth having: row 8 is fp32 with gradients of half. Rows 10 and 11 are fp32: the one on K80, the other because
-  its code has nothing else.
-- Rows 6 and 7 state XLA, which is not modelled. What row 11 states, 246 images/s a GPU, is more than fp32 has at 224 pixels on a V100 (16.7 of 15.7
-  TFLOP/s, by 11.3 G multiply-adds an image): its pictures were smaller, or it was not fp32. Seen after it was predicted; nothing was changed.
-- AWS's p2.8xlarge and Lambda's box have no preset: classes of such boxes stand in. Alibaba's gn6e is a DGX-1's board with 32 Gb/s of TCP.
-
+Not comparable: stated images/s have validation, loading and saving in their time. Rows 9 to 11 do not say the pictures' size, 9
+and 10 not the batch. Rows 6 and 7 state XLA, which is not modelled, and AIACC, for which Horovod stands in. Row 11 states more
+than fp32 has at 224 pixels on a V100. Classes of boxes stand in for AWS's p2.8xlarge and Lambda's box.
 """
 
-RENTED = """
-Rented today: `paceline capacity` with the entry's work and its hours as the deadline, on demand, of catalogues aws, azure, gcp, oci and lambda (their
-dates and sources are in `catalogues/`), in mixed precision whatever the entry had, batches together as large as its own at most, median
-cost and time beside the cost that holds with 90 %%. The work is that of 224-pixel epochs which have as many pixels as the entry's of all sizes, up to the hour
-stated: %(work)s. Smaller pictures compute less well than that counts. Neither validation, nor set-up, nor whether the schedule would reach 93 %%
-with another batch or precision, is in it; deadlines under an hour leave no time to start. Nor is the input: machines of eight virtual cores
-(row 3) would have to decode some 1,200 pictures a second each, which is more than such cores do. That many can be had is not said by a price.
-"""
+# On demand, in mixed precision, with batches together as large as the entry's at most. Validation, set-up, input and whether the
+# schedule would reach 93 % are not in it.
+RENTED = "\nRented today, with the entry's work (224-pixel epochs with as many pixels) and its hours as the deadline:\n\n"
 
 
 def page_of(rows):
-    batches = "; ".join(f"row {row.entry.row}: {row.entry.said}" for row in rows)
-    work = "; ".join(f"row {row.entry.row} {equivalents(row.entry):.3g} for {sum(row.entry.epochs.values()):.3g}" for row in rows)
-    return (HEAD + "\n".join(predicted_lines(rows)) + "\n\n" + in_counts(rows) + "\n" + NOT_COMPARABLE % {"batches": batches} +
-            "\n".join(rented_lines(rows)) + "\n" + RENTED % {"work": work})
+    return HEAD + "\n".join(predicted_lines(rows)) + "\n\n" + in_counts(rows) + "\n" + NOT_COMPARABLE
 
 
 def main():
@@ -212,7 +196,8 @@ def main():
     with tempfile.TemporaryDirectory() as made:
         folder = arguments.folder or pathlib.Path(made)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [row_of(arguments.paceline, folder, entry, stated[entry.row], not arguments.check) for entry in ENTRIES]
+        is_rented = not arguments.check and not arguments.write
+        rows = [row_of(arguments.paceline, folder, entry, stated[entry.row], is_rented) for entry in ENTRIES]
     if arguments.check:
         table = "\n".join(predicted_lines(rows))
         is_same = table in TABLE.read_text(encoding="utf-8")
@@ -222,7 +207,7 @@ def main():
     if arguments.write:
         TABLE.write_text(page, encoding="utf-8")
     else:
-        print(page)
+        print(page + RENTED + "\n".join(rented_lines(rows)))
 
 
 if __name__ == "__main__":

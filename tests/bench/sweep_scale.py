@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sweeps of closed points take, and what MPI's ranks give and lose.
+"""What sweeps take, and what MPI's ranks give and lose.
 
     sweep_scale.py BIN [POINTS...]
 

@@ -11,6 +11,8 @@ over low, at most.
 Shipped rows are HKBU's, Horovod's of 2017 and Pollux's; those of Azure (four K80 or P100 a node) and Sia's (one
 RTX 2080 Ti of each of two nodes) are read from the measurements beside the checkout.
 
+Needs data beside the checkout: the measurements in ../shared/data, or where --data says.
+
 Usage: tests/bench/tcp_hosts.py [--data FOLDER] [--paceline build/release/bin/paceline]
 """
 
@@ -115,7 +117,7 @@ class Source:
             files.append(self.folder / f"{i}.yaml")
             files[-1].write_text(re.sub(r'(\n  network"?|"network"): \{', r"\g<0>" + words + ", ", text, count=1))
         done = subprocess.run([self.paceline, "validate", *map(str, files), "--json", "-", "--set",
-                               "simulation.fidelity=closed"], capture_output=True, text=True, check=False)
+                               "simulation.fidelity=folded"], capture_output=True, text=True, check=False)
         if not done.stdout.startswith("{"):
             raise SystemExit(f"{self.name}: {done.stderr.strip()}")
         return json.loads(done.stdout)["rows"]

@@ -8,7 +8,9 @@ predicted.
 --presets: the table of models/topology/presets/README.md, for each public log of machines that a
 preset describes the geometric mean of predicted/measured time below 64 KiB and from there on (and
 how many sizes) and how many lie in the 90 % interval, then of each preset the geometric mean over
-its logs, the least and the most, and of max(predicted/measured, measured/predicted). The logs may stand beside the checkout, in shared/data/nccl-tests, or where --logs says.
+its logs, the least and the most, and of max(predicted/measured, measured/predicted).
+
+--presets needs data beside the checkout: the logs in ../shared/data/nccl-tests, or where --logs says.
 
 Usage: tests/bench/uncalibrated_calls.py [--presets [--logs FOLDER]] [--paceline build/release/bin/paceline]
 """
@@ -132,7 +134,7 @@ LOGS = [
     Log("gb300-nvl72", 4, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Performance Single Node\n"),
     Log("gb300-nvl72", 8, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Performance 2 Nodes on a Single Rack\n"),
     Log("gb300-nvl72", 64, "oci-gb300-1-2-16-32node.md", "gb200-186gb", after="Multi-node 1 Rack - 16 nodes\n"),
-    Log("gb300-nvl72", 128, "oci-gb300-1-2-16-32node.md", "gb200-186gb", *RACKS, "--fidelity", "closed",
+    Log("gb300-nvl72", 128, "oci-gb300-1-2-16-32node.md", "gb200-186gb", *RACKS, "--fidelity", "folded",
         after="Multi-node 2 Racks - 32 nodes\n"),
     Log("csc-mahti", 4, "sheffield-stanage-4xA100-SXM4-80GB.txt", "a100-sxm4-80gb"),
     Log("csc-puhti", 4, "abci2-V100-SXM2-4gpu-1node.txt", "v100-sxm2-16gb", "--version", "2.8"),

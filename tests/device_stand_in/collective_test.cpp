@@ -89,10 +89,16 @@ TEST(NcclCollective, AWrongSumShows) {
   EXPECT_EQ(row.at("in_place").at("wrong_elements"), 0);
 }
 
-class NcclCollectiveFails : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+struct Fault {
+  const char *name, *fault, *said;
+};
+
+std::ostream& operator<<(std::ostream& out, const Fault& one) { return out << one.name; }
+
+class NcclCollectiveFails : public testing::TestWithParam<Fault> {};
 
 TEST_P(NcclCollectiveFails, InOneLine) {
-  const auto& [fault, said] = GetParam();
+  const auto& [name, fault, said] = GetParam();
   const Ended ended = measured({"--max", "2KiB"}, fault);
   EXPECT_EQ(ended.exit_code, 3);
   EXPECT_EQ(lines_of(ended.err).size(), 1U) << ended.err;
@@ -101,10 +107,11 @@ TEST_P(NcclCollectiveFails, InOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     StandIn, NcclCollectiveFails,
-    testing::Values(std::pair("nccl-async:9@1",
-                              "remote process exited or there was a network error"),
-                    std::pair("elapsed:1@1", "nccl: rank 1: cudaEventElapsedTime: unknown error"),
-                    std::pair("event:10@1", "nccl: rank 1: cudaEventCreateWithFlags")));
+    testing::Values(
+        Fault{"Peer", "nccl-async:9@1", "remote process exited or there was a network error"},
+        Fault{"Clock", "elapsed:1@1", "nccl: rank 1: cudaEventElapsedTime: unknown error"},
+        Fault{"Event", "event:10@1", "nccl: rank 1: cudaEventCreateWithFlags"}),
+    testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace paceline::test

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job.h"
-#include "scenarios/loader/job/load_catalogue.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace paceline {
@@ -41,8 +41,8 @@ void read_job(const std::string& path) {
 
 void read_catalogue(std::string_view text) {
   const auto document = loader::parse_document("catalogue", text);
-  if (!document->root.IsMap()) return;
-  loader::OneCurrency currency;
+  if (!document->root.is_map()) return;
+  loader::Prices currency;
   for (const Machine& machine : loader::read_catalogue(document, currency).machines) {
     check(machine);
   }

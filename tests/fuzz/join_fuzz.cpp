@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,14 +29,14 @@
 #include "real/launch/control.h"
 #include "real/launch/greeting.h"
 #include "real/launch/link.h"
-#include "real/launch/secret.h"
+#include "real/team_meeting.h"
 
 namespace {
 
 using namespace paceline;
 using namespace paceline::real;
 
-constexpr ControlLimits limits{Seconds(0.05), Seconds(0.1)};
+const ControlSettings limits{Seconds(0.05), Seconds(0.1), [](const std::string&) {}};
 constexpr std::size_t acts_max = 64, calls_max = 6, strangers = 3;
 constexpr const char* secret = "0123456789abcdef";
 
@@ -74,8 +73,8 @@ class Stranger {
   Stranger(const Setting& setting, std::uint32_t rank, const std::atomic<bool>& is_over)
       : setting_(setting), rank_(rank), is_over_(is_over) {}
 
-  [[nodiscard]] bool is_connected() const { return link_.has_value(); }
-  void connect(Socket socket) { link_.emplace(std::move(socket)); }
+  [[nodiscard]] bool is_connected() const { return link_ != nullptr; }
+  void connect(Socket socket) { link_ = std::make_unique<Link>(std::move(socket)); }
 
   void act(char what, std::uint32_t number, std::string text) {
     std::ranges::replace(text, '|', '\n');
@@ -91,64 +90,51 @@ class Stranger {
 
  private:
   void send(FrameKind kind, std::uint32_t turn, const std::string& body) {
-    link_->send(kind, turn, std::make_shared<const std::string>(body));
-    link_->write();
+    link_->send(to_bytes(kind, turn, body), steady_now());
   }
 
-  void send_bytes(std::string_view bytes) const {
-    (void)::send(link_->file(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
+  void send_bytes(std::string_view bytes) const { link_->send(bytes, steady_now()); }
 
-  // Its greeting with one line changed, where there is a text.
+  // Its greeting with one line changed, where there is a text. Rank 0 also proves, over what it
+  // heard last, which is the other rank's.
   void greet(std::uint32_t changed, const std::string& text) {
-    Greeting greeting = own_greeting(identity_of(rank_, setting_.ranks), "");
-    if (!setting_.secret.empty()) greeting.challenge = nonce_;
-    auto lines = split_lines(to_text(greeting));
-    if (!text.empty()) lines.at(changed % greeting_lines) = text;
+    auto lines = split_lines(
+        to_text(own_greeting(identity_of(rank_, setting_.ranks), "", !setting_.secret.empty())));
+    if (!text.empty()) lines.at(changed % lines.size()) = text;
     greeting_.clear();
     for (const std::string& line : lines) greeting_ += line + '\n';
     if (rank_ > 0) return send(FrameKind::hello, 0, greeting_);
-    std::string hosts;
-    for (std::uint32_t rank = 0; rank < setting_.ranks; ++rank) hosts += "host\n";
-    send(FrameKind::welcome, 0, greeting_ + hosts);
+    const std::string proof = proof_of("rank 0", setting_.secret, heard_, greeting_);
+    send(FrameKind::answer, 0, greeting_ + proof);
   }
 
-  // By what it heard last: rank 0's challenge, or another rank's hello.
+  // By what it heard last: rank 0's answer.
   void prove() {
-    const auto lines = split_lines(heard_);
-    if (lines.empty()) return;
-    if (rank_ > 0) {
-      return send(FrameKind::proof, 0,
-                  proof_of_rank(setting_.secret, nonce_, lines.front(), greeting_));
-    }
-    const std::string proof = proof_of_center(setting_.secret, lines.back(), nonce_, heard_);
-    send(FrameKind::challenge, 0, nonce_ + '\n' + proof + '\n');
+    const std::string rank_0 = heard_.substr(0, heard_.rfind('\n') + 1);
+    send(FrameKind::proof, 0, proof_of("other rank", setting_.secret, greeting_, rank_0));
   }
 
   // For the next frame, as long as the rank may take.
   void wait() {
-    const auto end = Clock::now() + duration_of(limits.connect);
-    while (!is_over_ && !link_->end() && Clock::now() < end) {
-      const auto frames = link_->read();
-      if (!frames.empty()) {
-        heard_ = frames.back().body;
+    const auto end = steady_now() + limits.connect;
+    while (!is_over_ && !link_->end() && steady_now() < end) {
+      if (const auto frame = link_->receive(steady_now() + Seconds(0.001))) {
+        heard_ = frame->body;
         return;
       }
-      pollfd polled{link_->file(), POLLIN, 0};
-      ::poll(&polled, 1, 1);
     }
   }
 
   const Setting& setting_;
   std::uint32_t rank_;
   const std::atomic<bool>& is_over_;
-  std::optional<Link> link_;
-  std::string nonce_ = "00112233445566778899aabbccddeeff", greeting_, heard_;
+  std::unique_ptr<Link> link_;
+  std::string greeting_, heard_;
 };
 
 // To the rank, or from it.
 Socket connection(const Setting& setting, const Socket& listener) {
-  const auto end = Clock::now() + duration_of(limits.connect);
+  const auto end = steady_now() + limits.connect;
   if (setting.is_center) return connect_to(local_address(listener), end).socket;
   pollfd polled{listener.file(), POLLIN, 0};
   ::poll(&polled, 1, milliseconds_until(end));
@@ -180,9 +166,7 @@ void call(Control& control, char what) {
   switch (what) {
     case 'b': (void)control.broadcast("text"); break;
     case 'g': (void)control.gather("text"); break;
-    case 'a': (void)control.all_gather("text"); break;
-    case 's': (void)control.agree_start(Seconds(1)); break;
-    case 'f': control.on_failure([](const std::string&) {}); break;
+    case 'a': (void)TeamMeeting(control).all_gather("text"); break;
     case 'r': control.report_failure("reported"); break;
     case 'l': control.leave(); break;
     default: control.barrier();
@@ -195,7 +179,7 @@ void take_part(const Setting& setting, const Socket& listener) {
   identity.fault = setting.fault;
   Rendezvous where;
   where.host = "127.0.0.1";
-  where.port = local_address(listener).port();
+  where.port = local_address(listener).port;
   where.secret = setting.secret;
   if (setting.is_center) where.listener = ::dup(listener.file());
   try {
@@ -226,9 +210,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto lines = split_lines(text);
   const Setting setting = setting_of(lines.front());
   const Left before = what_is_left();
-  const auto begin = Clock::now();
+  const auto begin = steady_now();
   {
-    const Listening listening = listen_on(resolve("127.0.0.1", 0, Seconds(1)).front());
+    const Opened listening = listen_on({"127.0.0.1", 0});
     std::atomic<bool> is_over = false;
     std::thread others([&] { act(setting, lines, listening.socket, is_over); });
     take_part(setting, listening.socket);
@@ -236,10 +220,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     others.join();
   }
   constexpr Seconds patience(60);  // with a busy machine
-  if (Clock::now() - begin > duration_of(patience)) find("a rank takes longer than its limits");
+  if (steady_now() - begin > patience) find("a rank takes longer than its limits");
   // The kernel lists a thread for a moment after it was joined.
   while (what_is_left() != before) {
-    if (Clock::now() - begin > duration_of(patience)) find("threads or sockets are left");
+    if (steady_now() - begin > patience) find("threads or sockets are left");
     std::this_thread::yield();
   }
   return 0;

@@ -21,8 +21,8 @@ namespace {
 
 using namespace paceline::real;
 
-// Of a stranger, of a welcome, and of a rank that has joined (the bounds in real/launch).
-constexpr std::uint64_t bounds[] = {100, 1 << 16, 1 << 26, std::uint64_t{1} << 40};
+// Short; of a stranger, and of a rank that has joined (the bounds in real/launch); none.
+constexpr std::uint64_t bounds[] = {100, 1 << 16, 1 << 30, std::uint64_t{1} << 40};
 
 [[noreturn]] void find(const char* what) {
   std::fprintf(stderr, "%s\n", what);
@@ -46,7 +46,8 @@ Heard heard(std::string_view bytes, std::size_t piece, std::uint64_t bound) {
     const ssize_t sent = ::send(stranger.file(), now.data(), now.size(), MSG_NOSIGNAL);
     if (sent <= 0) find("a link that is read takes no bytes");
     bytes.remove_prefix(static_cast<std::size_t>(sent));
-    for (Frame& frame : link.read()) all.frames.push_back(std::move(frame));
+    link.read();
+    while (auto frame = link.take()) all.frames.push_back(std::move(*frame));
   }
   all.has_ended = link.end().has_value();
   return all;

@@ -50,7 +50,7 @@ cost::PredictedStep predicted(const ResolvedPoint& point) {
   if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) {
     return cost::NotPredicted{"too many"};
   }
-  const Seconds step = sim::predict_here(point).totals.step;
+  const Seconds step = sim::predict_folded(point).totals.step;
   if (std::isfinite(step.value()) && step >= Seconds(0)) return step;
   std::fprintf(stderr, "a step of %g seconds\n", step.value());
   std::abort();

@@ -43,7 +43,7 @@ constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
   if (cost::transfers_about(point) > transfers_max) return;
-  const double step = sim::predict_here(point).totals.step.value();
+  const double step = sim::predict_folded(point).totals.step.value();
   if (std::isfinite(step) && step >= 0) return;
   std::fprintf(stderr, "a step of %g seconds\n", step);
   std::abort();

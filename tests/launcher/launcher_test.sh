@@ -35,6 +35,8 @@ foreach(name IN ITEMS paceline paceline-sim paceline-worker)
     "cat \"$@\" >'${program}' && sh -n '${program}' && chmod +x '${program}'" join ${parts})
   add_custom_target(${name} ALL DEPENDS "${program}")
 endforeach()
+add_custom_target(paceline_programs)
+add_dependencies(paceline_programs paceline paceline-sim paceline-worker)
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 enable_testing()
 add_test(NAME Small.Runs COMMAND "${CMAKE_BINARY_DIR}/bin/paceline")
@@ -63,6 +65,23 @@ builds_once_and_hands_over() {
   expect message "$err" 'paceline: building (first run takes a few minutes) ...'
   run 0 ./paceline
   expect message "$err" ''
+}
+
+# Commands that measure build the worker, at the first of them.
+builds_what_a_command_needs() {
+  expect "programs of a prediction" "$(cd build/release/bin && echo *)" 'paceline paceline-sim'
+  local words
+  for words in 'measure x' 'run x --measure' 'doctor' 'validate --loop x' 'sweep x --mpi=4'; do
+    rm -f build/release/bin/paceline-worker build/release/.stamp-measurement
+    # shellcheck disable=SC2086
+    run 0 ./paceline $words
+    expect "programs of $words" "$(cd build/release/bin && echo *)" '*paceline-worker'
+    # shellcheck disable=SC2086
+    run 0 ./paceline $words
+    expect "message of $words" "$err" ''
+  done
+  run 0 ./paceline run x
+  expect "message of a prediction" "$err" ''
 }
 
 # With nothing but bash and find on the way: find is started once, by the launcher itself, nothing
@@ -197,6 +216,7 @@ cd "$tree"
 unset PACELINE_PRESET
 PATH=$system:$PATH
 builds_once_and_hands_over
+builds_what_a_command_needs
 starts_one_process_when_up_to_date
 notices_what_changed
 starts_from_anywhere

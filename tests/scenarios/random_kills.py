@@ -54,7 +54,7 @@ cluster:
   gpus_per_node: 1
   network: {bandwidth: 1GBps, latency: 50us, transport: tcp}
 training: {strategy: ddp, optimizer: {time: 1ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [1, 2, 3], workload.batch_per_gpu: [8, 16]}
 real: {backend: gloo, mode: plan, warmup: 2, timeout: 2s, steps: 8}
 """

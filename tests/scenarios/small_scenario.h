@@ -23,7 +23,7 @@ cluster:
   network: {bandwidth: 10Gbps, latency: 5us}
 training: {strategy: bulk_synchronous, optimizer: {kind: sgd, time: 1ms}}
 collective: {library: plan, algorithm: ring}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )";
 
 // The text with the one place where `from` stands changed to `to`; an empty `from` appends.

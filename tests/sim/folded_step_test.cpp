@@ -1,3 +1,5 @@
+#include "sim/folded/folded_step.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 
 #include "models/collectives/registry.h"
 #include "sim/flow/flow_step.h"
-#include "sim/flow/rate_solver.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
@@ -163,7 +164,7 @@ std::string named(const ResolvedPoint& point) {
 // count, in-node and NIC hops, channels above one, fat trees, PCIe trees, unequal ready times.
 // Those that do not fold are no part of the claim: ready notifications behind data, mostly.
 TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
-  std::uint64_t transfers = 0, solves = 0, cases = 0, apart = 0;
+  std::uint64_t transfers = 0, cases = 0, apart = 0;
   std::set<std::string> algorithms;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     const ResolvedPoint point = random_point(seed);
@@ -171,7 +172,6 @@ TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
     if (!got.folded) continue;
     ++cases;
     transfers += got.transfers;
-    solves += got.solves;
     for (const auto& operation : point.program.operations) {
       const auto* call = std::get_if<CollectiveCall>(&operation.work);
       if (call != nullptr) algorithms.emplace(algorithm_of(*call));
@@ -191,9 +191,7 @@ TEST(Folded, EqualsFlowForEveryRankOfRandomSteps) {
   EXPECT_LE(apart, 1U);
   EXPECT_GE(cases, 340U);
   EXPECT_GE(algorithms.size(), 12U);
-  EXPECT_LT(solves * 10, transfers);
-  std::printf("%lu cases of %zu algorithms: %lu transfers, %lu solves\n", cases, algorithms.size(),
-              transfers, solves);
+  std::printf("%lu cases of %zu algorithms: %lu transfers\n", cases, algorithms.size(), transfers);
 }
 
 // The same with a second job on the same cluster that starts later: nodes in turn, so that the two
@@ -242,8 +240,7 @@ TEST(Folded, IsRightWhereFlowsShareUplinks) {
   ASSERT_TRUE(got.folded);
   EXPECT_LE(largest_difference(got, expected), 1e-6);
   const double simulated = isolated([&] { return step_of(simulate_flow(point)); });
-  EXPECT_NEAR(step_of(sim::predict_here(point)), simulated, 1e-6 * simulated);
-  EXPECT_LT(got.solves * 100, got.transfers);
+  EXPECT_NEAR(step_of(sim::predict_folded(point)), simulated, 1e-6 * simulated);
 }
 
 // Four ranks that become ready one after another, and three calls that look alike while each has

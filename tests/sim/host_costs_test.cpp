@@ -5,13 +5,9 @@
 #include <map>
 #include <string>
 
-#include "models/training/bulk_synchronous.h"
 #include "models/training/ddp.h"
-#include "models/training/deepspeed_zero.h"
-#include "models/training/fsdp.h"
-#include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
-#include "models/training/wait_free.h"
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/sim/executors.h"
 

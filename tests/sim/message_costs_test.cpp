@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sim/flow/flow_step.h"
-#include "sim/flow/rate_solver.h"
+#include "sim/folded/folded_step.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"

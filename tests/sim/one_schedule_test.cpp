@@ -1,4 +1,4 @@
-// Flow, folded and closed ask one scheduler what may start: on programs in which no bandwidth is
+// Flow and folded ask one scheduler what may start: on programs in which no bandwidth is
 // shared they have the same times to rounding.
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "sim/flow/flow_step.h"
-#include "sim/flow/rate_solver.h"
+#include "sim/folded/folded_step.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/random_programs.h"
 #include "tests/sim/isolated.h"
@@ -69,7 +69,7 @@ TEST(OneSchedule, StartsACallInWhicheverSlotIsFreeFirst) {
   for (const Times& times :
        {isolated([&] { return times_of(simulate_flow(point)); }),
         isolated([&] { return times_of(simulate_folded(point, Chunks::exact)); }),
-        times_of(sim::predict_here(point))}) {
+        times_of(sim::predict_folded(point))}) {
     EXPECT_NEAR(times.of_rank[0][2][0], 0.01, 1e-12);
     EXPECT_NEAR(times.of_rank[1][2][1], 0.02, 1e-12);
   }
@@ -80,9 +80,9 @@ TEST(OneSchedule, TwoThousandRandomProgramsHaveTheSameTimesInFlowFoldedAndClosed
   int differ = 0;
   for (int i = 0; i < 2000; ++i) {
     const ResolvedPoint point = random_point(random);
-    const Result closed = sim::predict_here(point);
-    const double step = closed.totals.step.value();
-    const Times expected = times_of(closed);
+    const Result predicted = sim::predict_folded(point);
+    const double step = predicted.totals.step.value();
+    const Times expected = times_of(predicted);
     const Times flow = isolated([&] { return times_of(simulate_flow(point)); });
     const Times folded = isolated([&] { return times_of(simulate_folded(point, Chunks::exact)); });
     const double difference =

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "sim/flow/flow_step.h"
-#include "sim/flow/rate_solver.h"
+#include "sim/folded/folded_step.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/sim/isolated.h"
 
@@ -22,7 +22,7 @@ inline constexpr std::size_t ranks_max = 64, operations_max = 16;
 // When each rank starts and ends each operation, as plain data to cross from a child process.
 struct Times {
   std::array<std::array<std::array<double, 2>, operations_max>, ranks_max> of_rank{};
-  std::uint64_t transfers = 0, solves = 0;
+  std::uint64_t transfers = 0;
   bool folded = true;
   bool noted = false;
 };
@@ -38,7 +38,6 @@ inline Times times_of(const Result& result) {
     }
   }
   times.transfers = result.transfers;
-  times.solves = result.simgrid_solves;
   times.noted = !result.notes.empty();
   return times;
 }

@@ -1,5 +1,7 @@
 // Two-layer models whose steps are derived by hand, in all simulations.
 
+#include "models/training/strategies.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,11 +9,7 @@
 #include <utility>
 
 #include "models/training/apex_ddp.h"
-#include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
-#include "models/training/deepspeed_zero.h"
-#include "models/training/fsdp.h"
-#include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/sim/executors.h"

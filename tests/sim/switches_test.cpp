@@ -40,7 +40,7 @@ training::CollectiveCall nvls_of(collectives::Collective collective, std::uint64
 
 // Flow against folded with either kind of chunks.
 void expect_folded_as_flow(const ResolvedPoint& point, double even = 1e-6) {
-  const auto [flow, exact, alike, closed] = steps_of(point);
+  const auto [flow, exact, alike, predicted] = steps_of(point);
   EXPECT_NEAR(exact, flow, 1e-6 * flow);
   EXPECT_NEAR(alike, flow, even * flow);
 }
@@ -51,10 +51,10 @@ void expect_folded_as_flow(const ResolvedPoint& point, double even = 1e-6) {
 TEST(Switches, TakeFiveChunksARoundOnALinkOfFour) {
   const auto point = one_call(switched(1, 4), nvls(4 * 6 * 25'000, 25'000));
   const double expected = 9 * latency / 2 + (4 + 4 + 4 * 5 + 4 + 3 + 3) * 1e5 / bandwidth;
-  const auto [flow, exact, alike, closed] = steps_of(point);
+  const auto [flow, exact, alike, predicted] = steps_of(point);
   for (const double step : {flow, exact, alike}) EXPECT_NEAR(step, expected, 1e-9 * expected);
-  EXPECT_GE(closed, expected);  // takes the most that share a link for all rounds
-  EXPECT_LE(closed, 9 * latency / 2 + 9 * 5 * 1e5 / bandwidth + 1e-12);
+  EXPECT_GE(predicted, expected);  // takes the most that share a link for all rounds
+  EXPECT_LE(predicted, 9 * latency / 2 + 9 * 5 * 1e5 / bandwidth + 1e-12);
 }
 
 // Six parts of 100 kB of each GPU's chunk: 4 a round towards the switch and a sum at last, or one
@@ -65,10 +65,10 @@ TEST(Switches, ScatterAndGatherInHalfHops) {
        {std::pair{Collective::reduce_scatter, 6 * 4 + 1}, {Collective::all_gather, 1 + 6 * 3}}) {
     const auto call = nvls_of(collective, 4 * 6 * 25'000, 25'000);
     const double expected = 7 * latency / 2 + parts * 1e5 / bandwidth;
-    const auto [flow, exact, alike, closed] = steps_of(one_call(switched(1, 4), call));
+    const auto [flow, exact, alike, predicted] = steps_of(one_call(switched(1, 4), call));
     for (const double step : {flow, exact, alike}) EXPECT_NEAR(step, expected, 1e-9 * expected);
-    EXPECT_GE(closed, expected * (1 - 1e-9));
-    EXPECT_LE(closed, 7 * latency / 2 + 7 * 4 * 1e5 / bandwidth);
+    EXPECT_GE(predicted, expected * (1 - 1e-9));
+    EXPECT_LE(predicted, 7 * latency / 2 + 7 * 4 * 1e5 / bandwidth);
     for (const std::uint32_t nodes : {1U, 3U}) {
       SCOPED_TRACE(nodes);
       expect_folded_as_flow(one_call(switched(nodes, 3), nvls_of(collective, 1'000'003, 20'000)),
@@ -93,12 +93,12 @@ TEST(Switches, TakeWhatTheScarcestLinkTakes) {
     simulated(call).wire.has_no_hops = true;
     const auto point = one_call(switched(2, 4, bandwidth / slower), call);
     const double round = links * bytes / bandwidth;
-    const auto [flow, exact, alike, closed] = steps_of(point);
+    const auto [flow, exact, alike, predicted] = steps_of(point);
     EXPECT_GE(flow, (chunks - 5) * round);
     EXPECT_LE(flow, (chunks + 5) * round);
     EXPECT_NEAR(exact, flow, 1e-6 * flow);
     EXPECT_NEAR(alike, flow, 1e-6 * flow);
-    EXPECT_NEAR(closed, flow, 0.03 * flow);
+    EXPECT_NEAR(predicted, flow, 0.03 * flow);
   }
 }
 
@@ -130,8 +130,8 @@ TEST(Switches, AreThereBeforeTheirRanks) {
   for (int i = 0; i < 2; ++i) {
     (void)point.program.add({"call", training::OperationKind::collective, network, {work}, call});
   }
-  const double alone = sim::predict_here(one_call(switched(1, 4), call)).totals.step.value();
-  const Result result = sim::predict_here(point);
+  const double alone = sim::predict_folded(one_call(switched(1, 4), call)).totals.step.value();
+  const Result result = sim::predict_folded(point);
   EXPECT_NEAR(result.totals.step.value(), 1e-3 + 2 * alone, 1e-9 * alone);
   EXPECT_TRUE(result.notes.empty());
 }
@@ -247,9 +247,9 @@ TEST(NetworkSwitches, TakeEachBufferOnce) {
 TEST(NetworkSwitches, TakeWhatTheNodesLinksTake) {
   const auto point = one_call(adding(2, 4), collnet("collnet_direct", 4 * 6 * 25'000, 25'000));
   const double expected = 9 * latency + (3 * 3 + 3 * 6 + 3 * 3) * 1e5 / bandwidth;
-  const auto [flow, exact, alike, closed] = steps_of(point);
+  const auto [flow, exact, alike, predicted] = steps_of(point);
   for (const double step : {flow, exact, alike}) EXPECT_NEAR(step, expected, 1e-9 * expected);
-  EXPECT_GE(closed, expected * (1 - 1e-9));
+  EXPECT_GE(predicted, expected * (1 - 1e-9));
 }
 
 TEST(NetworkSwitches, AreFoldedAsFlowsWhateverTheShape) {

@@ -43,7 +43,7 @@ cluster:
   gpus_per_node: 1
   network: {bandwidth: 400Mbps, latency: 1ms, transport: tcp}
 training: {strategy: ddp, bucket_cap: 1MiB, torch_version: "1.13", optimizer: {time: 2ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {training.bucket_cap: [1MiB, 2MiB]}
 real: {backend: BACKEND, mode: plan, steps: 15, warmup: 2, timeout: TIMEOUTs}
 """

@@ -110,7 +110,7 @@ constexpr auto fields_of(const ResolvedPoint*) {
 constexpr auto fields_of(const Result*) {
   return Fields(field("id", &Result::id), field("fidelity", &Result::fidelity),
                 field("totals", &Result::totals), field("transfers", &Result::transfers),
-                field("simgrid_solves", &Result::simgrid_solves), field("notes", &Result::notes),
+                field("notes", &Result::notes),
                 optional_field("measurement", &Result::measurement));
 }
 
@@ -129,21 +129,6 @@ constexpr auto fields_of(const Progress*) {
 namespace {
 
 constexpr std::string_view point_schema = "paceline.point/1";
-
-// Which algorithms automatic calls were given, [operation, algorithm] each, also in the program
-// that ran.
-void take_chosen(const JsonValue& in, Result& result) {
-  for (const auto& one : in.list()) {
-    if (one.list().size() != 2) throw std::runtime_error("chosen: no call");
-    const auto id = one.list()[0].get<training::OperationId>();
-    const std::string& algorithm = one.list()[1].text();
-    auto& operations = result.trace.program.operations;
-    auto* call = id < operations.size() ? call_of(operations[id]) : nullptr;
-    if (call == nullptr || call->options() == nullptr) throw std::runtime_error("chosen: no call");
-    result.chosen[id] = algorithm;
-    call->how = training::SimulatedCall{algorithm, *call->options()};
-  }
-}
 
 // The intervals of each class are those of the program's operations, and each rank is in one; calls
 // that are made again and again have no steps, and none.
@@ -171,7 +156,6 @@ Result result_in(const JsonValue& in, const training::StepProgram& program) {
   auto result = decode<Result>(in);
   result.trace = {program, member(in, "classes", decode_classes)};
   expect_classes_of(program, result.trace.classes);
-  take_chosen(in["chosen"], result);
   return result;
 }
 
@@ -219,12 +203,6 @@ std::string to_line(const Reply& reply) {
       out.put_fields(*result);
       out.key("classes");
       write_classes(out, result->trace.classes);
-      out.put_list("chosen", result->chosen, [&](const auto& one) {
-        out.begin_list();
-        out.value(one.first);
-        out.value(one.second);
-        out.end_list();
-      });
     });
   });
 }

@@ -246,11 +246,7 @@ LearntSteps learn(const std::string& path, const SharedOptions& options, bool al
     throw InputError({path, 0, 0}, fmt::format("has {} points to learn from", known.size()),
                      fmt::format("mark {} of them known: true", learnt_rows_most));
   }
-  LearntSteps learnt;
-  for_each(1, 1, [&](std::size_t, Simulator& simulator) {
-    learnt = learn_from(points, known, options.force, simulator);
-  });
-  return learnt;
+  return learn_from(points, known, options.force);
 }
 
 // Of scenarios that have no row of one kind together: one machine has one kind, a sweep several.

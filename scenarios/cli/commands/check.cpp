@@ -37,11 +37,11 @@ bool is_automatic(const training::Operation& operation) {
   return call != nullptr && std::holds_alternative<training::AutomaticCall>(call->how);
 }
 
-// How long a folded simulation takes depends on how alike the ranks are. Where it may fall back to
-// flow it is no more than about what that takes; where it may not it is refused, or calls are
-// simulated alone.
-std::string time_of(const ResolvedPoint& point, const cost::Work& work, const Effort& effort) {
-  if (effort.time) return to_text(*effort.time);
+// How long a folded simulation takes depends on how alike the ranks are: at most about as long as
+// one of all ranks, where that is not too much.
+std::string time_of(const ResolvedPoint& point, const cost::Work& work,
+                    const std::optional<Seconds>& expected) {
+  if (expected) return to_text(*expected);
   if (std::ranges::any_of(point.program.operations, is_automatic)) return "";
   if (cost::is_too_much_for_flow(point, work)) return "";
   return "up to " + to_text(cost::flow_time(point, work));
@@ -49,7 +49,7 @@ std::string time_of(const ResolvedPoint& point, const cost::Work& work, const Ef
 
 // What a point would take, were it run.
 std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared,
-                                const Effort& effort) {
+                                const std::optional<Seconds>& expected) {
   const ResolvedPoint& point = prepared.point;
   const topology::Cluster cluster = job_cluster(point);
   const cost::Work work = cost::work_about(point);
@@ -59,7 +59,7 @@ std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& p
           std::string(to_text(point.fidelity)),
           std::to_string(point.program.operations.size()),
           fmt::format("{:.3g}", work.transfers),
-          time_of(point, work, effort),
+          time_of(point, work, expected),
           prepared.memory ? in_gibibytes(prepared.memory->total()) : ""};
 }
 
@@ -73,8 +73,8 @@ int run(const Options& options) {
   for (std::size_t i = 0; i < file.point_count(); ++i) {
     refuse_too_many(points.scenario(i)->cluster.ranks(), options.shared.force, where);
     const auto prepared = points.prediction(i);
-    const Effort effort = effort_of(prepared->point, options.shared.force, where);
-    table.add(row_of(file, *prepared, effort));
+    const auto expected = time_expected(prepared->point, options.shared.force, where);
+    table.add(row_of(file, *prepared, expected));
   }
   table.write(std::cout);
   fmt::print(std::cout, "{} can be run; none was\n", counted(file.point_count(), "point"));

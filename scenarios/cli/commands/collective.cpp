@@ -17,8 +17,8 @@
 #include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/effort.h"
-#include "scenarios/predict/simulator.h"
-#include "scenarios/prepare/calibrated_calls.h"
+#include "scenarios/predict/simulate.h"
+#include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/collective_report.h"
@@ -82,8 +82,7 @@ Scenario scenario_with(const Options& options, const std::string& device) {
        {"collective.inner", options.inner},
        {"collective.outer", options.outer},
        {"collective.servers", options.servers},
-       {"collective.server_placement", options.server_placement},
-       {"simulation.fidelity", options.fidelity}});
+       {"collective.server_placement", options.server_placement}});
   return scenario_of_options(values, settings_of(options));
 }
 
@@ -151,21 +150,21 @@ std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& call
   std::vector<std::optional<Result>> predicted(calls.size());
   const ProgressEnd end(run.progress);
   const Location where{"collective", 0, 0};
-  const Effort of_largest = effort_of(calls.back().point, run.force, where);
+  const auto time_of_largest = time_expected(calls.back().point, run.force, where);
+  const Executor simulate = simulation(run.force);
   std::mutex mutex;
   std::size_t done = 0;
-  const auto predict_one = [&](std::size_t i, Simulator& simulator) {
-    ResolvedPoint point = calls[i].point;
-    point.force = run.force;
+  const auto predict_one = [&](std::size_t i) {
+    const ResolvedPoint& point = calls[i].point;
     if (run.progress) {
       const std::lock_guard lock(mutex);
       const Bytes size = call_of(point.program.operations.front())->size();
-      run.progress({done, calls.size(), "sizes", to_text(size), "", of_largest.time});
+      run.progress({done, calls.size(), "sizes", to_text(size), "", time_of_largest});
     }
-    traces::Reply reply = simulator.reply_to(point, of_largest.limit);
+    traces::Reply reply = simulate(point);
     if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
       if (failure->refused) throw refusal(failure->what, where);
-      throw BackendError("paceline-sim", failure->what);
+      throw BackendError("simulation", failure->what);
     }
     const std::lock_guard lock(mutex);
     predicted[i] = std::move(std::get<Result>(reply));
@@ -273,11 +272,12 @@ void check_measured(const Options& options, CollectiveMode mode) {
                      "add --mode plan, or leave it out");
   }
   if (!options.cluster.empty()) return;
-  refuse_given("no cluster is named, so nothing is predicted", {{"--library", options.library},
-                                                                {"--fidelity", options.fidelity},
-                                                                {"--device", options.device},
-                                                                {"--version", options.version},
-                                                                {"--protocol", options.protocol}});
+  refuse_given("no cluster is named, so nothing is predicted",
+               {{"--library", options.library},
+                {"--fidelity", options.shared.fidelity},
+                {"--device", options.device},
+                {"--version", options.version},
+                {"--protocol", options.protocol}});
 }
 
 std::uint32_t ranks_to_start(const Options& options) {

@@ -190,7 +190,6 @@ ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun&
       values.by_path[fmt::format("cluster.{}.bandwidth", link)] = "1GBps";
       values.by_path[fmt::format("cluster.{}.latency", link)] = "1us";
     }
-    values.by_path["simulation.fidelity"] = "closed";
   }
   // What the trace took is what its replay as it was is laid beside, unless it is a prediction.
   if (settings.empty() && traced.run.origin != traces::Origin::predicted) {
@@ -224,6 +223,7 @@ int run(Options& options) {
   const auto file = ScenarioFile::of_values(traces::name_of_input(options.paths.front()),
                                             values_of(options.paths, *traced, settings), settings);
   RunOptions run_options = options.shared.run_options();
+  run_options.check = true;
   run_options.keep_traces = options.output.keeps_traces(file.point_count());
   const StopRequest stop;
   auto outcomes = run_scenario(file, run_options);

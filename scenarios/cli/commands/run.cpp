@@ -58,6 +58,7 @@ int run(Options& options) {
                     first.file, first.line, first.column, file.unmatched().size()));
   }
   RunOptions run_options = options.shared.run_options();
+  run_options.check = true;
   run_options.keep_traces = options.output.keeps_traces(file.point_count());
   Preparer points(file, {.as_measured = options.measure});
   const auto launched = options.measure ? join_launched_ranks(points) : nullptr;

@@ -25,7 +25,7 @@ namespace sweep_command {
 
 struct Options {
   std::vector<std::string> scenarios, merged;
-  std::string store, fidelity, refine, shard, sample_seed;
+  std::string store, shard, sample_seed;
   ReportOutput report;
   files::OutputFile csv, json;
   PageOutput page;
@@ -46,16 +46,6 @@ sweep::Shard shard_of(const std::string& text) {
                    "write 1/8 for the first of eight, 8/8 for the last");
 }
 
-sweep::Refinement refinement_of(const std::string& text) {
-  if (text == "interval") return {};
-  if (text.ends_with('%')) {
-    const auto percent = number_of<double>(std::string_view(text).substr(0, text.size() - 1));
-    if (percent && *percent >= 0 && *percent <= 100) return {*percent / 100};
-  }
-  throw InputError({"--refine", 0, 0}, fmt::format("\"{:.60}\" does not say how near", text),
-                   "write 5% of the best one's throughput, or interval");
-}
-
 // What stands beside what it means nothing to.
 void check_options(const Options& options) {
   const auto refuse = [](const char* option, const std::string& what, const char* hint) {
@@ -74,15 +64,8 @@ void check_options(const Options& options) {
            "sweep the scenarios into it for a report, a CSV or a JSON; paceline report STORE makes "
            "a page");
   }
-  if (!options.refine.empty() && !options.shard.empty()) {
-    refuse("--refine", "needs all points, not a shard's", "refine once the shards are merged");
-  }
   if (!options.sample_seed.empty() && options.sample == 0) {
     refuse("--sample-seed", "has no effect", "add --sample N");
-  }
-  if (!options.refine.empty() && options.fidelity == sweep::refined_fidelity) {
-    refuse("--refine", fmt::format("predicts at {0}, as --fidelity {0} does", options.fidelity),
-           "take --fidelity closed");
   }
 }
 
@@ -90,8 +73,6 @@ sweep::Request request_of(const Options& options) {
   sweep::Request request;
   request.paths = options.scenarios;
   request.settings = options.shared.parsed_settings();
-  if (!options.fidelity.empty()) (void)word<Fidelity>("--fidelity", options.fidelity);
-  request.fidelity = options.fidelity;
   if (options.sample > 0) request.sample = options.sample;
   if (!options.sample_seed.empty()) {
     const auto seed = number_of<std::uint64_t>(options.sample_seed);
@@ -102,8 +83,6 @@ sweep::Request request_of(const Options& options) {
     request.seed = *seed;
   }
   if (!options.shard.empty()) request.shard = shard_of(options.shard);
-  if (!options.refine.empty()) request.refine = refinement_of(options.refine);
-  if (request.refine && request.fidelity.empty()) request.fidelity = "closed";
   request.force = options.shared.force;
   request.jobs = static_cast<std::size_t>(options.shared.jobs);
   request.progress = options.shared.run_options().progress;
@@ -163,9 +142,7 @@ int run(Options& options) {
   if (options.ranks > 0) return start_ranks(options.ranks);
   if (!options.merged.empty()) return merge(options);
   const sweep::Request request = request_of(options);
-  const sweep::Grids grids = sweep::read_grids(request, request.fidelity);
-  const sweep::Grids refined =
-      request.refine ? sweep::read_grids(request, sweep::refined_fidelity) : sweep::Grids();
+  const sweep::Grids grids = sweep::read_grids(request);
   sweep::Store store(options.store);
   for (const auto& grid : grids) {
     if (store.has_another(grid->file)) {
@@ -176,7 +153,7 @@ int run(Options& options) {
     }
   }
   const StopRequest stop;
-  sweep::Sweep sweep(request, grids, refined, store);
+  sweep::Sweep sweep(request, grids, store);
   const auto done = [&] {
     const sweep::Summary& summary = sweep.summary();
     return fmt::format("{} of {} points, in {}", summary.added + summary.known, summary.asked,
@@ -195,15 +172,15 @@ int run(Options& options) {
     write_summary(out, request, grids, sweep.summary(), store);
   });
   options.csv.write_if_asked(
-      [&](std::ostream& out) { sweep::write_csv(out, request, grids, refined, store); });
+      [&](std::ostream& out) { sweep::write_csv(out, request, grids, store); });
   options.json.write_if_asked(
-      [&](std::ostream& out) { write_summary_json(out, request, grids, sweep.summary(), store); });
+      [&](std::ostream& out) { write_summary_json(out, grids, sweep.summary(), store); });
   options.page.write_if_asked(
       grids.front()->file.name(),
       grids.size() == 1 ? std::optional(grids.front()->file.text()) : std::nullopt,
       [&]() -> std::vector<page::Document> {
         return {document_of(store.path(), [&](std::ostream& out) {
-          sweep::write_points_json(out, request, grids, refined, store);
+          sweep::write_points_json(out, request, grids, store);
         })};
       });
   return say_failures(sweep.summary());
@@ -229,22 +206,12 @@ Action attach_sweep(CommandOptions& app) {
       .reads_files("");
   CommandOptions points = app.in_group("Points");
   points
-      .add_option("--fidelity", options->fidelity,
-                  "The fidelity of all points: flow, folded or closed (default: the file's, else "
-                  "closed).")
-      .suggests({"flow", "folded", "closed"});
-  points
       .add_option("--sample", options->sample,
                   "Predict this number of points of each file, spread evenly over its grid "
                   "(default: all).")
       .in_range(1, 1'000'000'000);
   points.add_option("--sample-seed", options->sample_seed,
                     "Choose another sample for each number (default: 1).");
-  points.add_option(
-      "--refine", options->refine,
-      "Predict promising points again with fidelity folded: with 5%, those within 5 % "
-      "of the fastest point with the same number of GPUs; with interval, those that "
-      "may be as fast.");
   CommandOptions machines = app.in_group("Machines");
   machines.add_option("--shard", options->shard,
                       "Predict a part of the points, for job arrays: 2/8 is the second eighth.");

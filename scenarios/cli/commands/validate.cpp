@@ -118,7 +118,7 @@ int add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes
       continue;
     }
     complain(fmt::format("{}: {}", file.path(), outcome.failure->why));
-    exit_code = exit_environment;
+    exit_code = std::max(exit_code, exit_environment);
   }
   const auto of_file = validation_rows(file, outcomes);
   made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
@@ -131,6 +131,13 @@ int add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes
     }
   }
   made.assume(assumptions);
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.check) continue;
+    made.checks.push_back({file.name(), *outcome.check});
+    if (!outcome.check->is_done() || outcome.check->agrees()) continue;
+    complain(fmt::format("{}: {}; a fault of paceline", file.path(), outcome.check->sentence()));
+    exit_code = exit_internal;
+  }
   for (FoundContradiction& found : contradictions_of(outcomes)) {
     made.contradictions.push_back({file.name(), std::move(found)});
   }
@@ -266,7 +273,9 @@ int run(Options& options) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
-  auto [made, exit_code] = validated(options, {}, options.shared.run_options());
+  RunOptions run_options = options.shared.run_options();
+  run_options.check = true;
+  auto [made, exit_code] = validated(options, {}, run_options);
   made.logs = std::move(logs);
   if (made.rows.empty() && made.logs.empty()) {
     if (exit_code != exit_done) return exit_code;

@@ -12,6 +12,7 @@ using settings::Key;
 using settings::Map;
 using settings::OneOf;
 using settings::required;
+using settings::rows;
 using settings::Structure;
 using settings::Text;
 
@@ -25,12 +26,9 @@ constexpr Key extent_key(std::string_view name, std::string_view meaning) {
 
 constexpr std::array<std::string_view, 1> sequence_word{"sequence"};
 
-std::span<const Form> tokens_forms() {
-  static constexpr std::array forms{Form{Count{1, extent_max}}, Form{OneOf{sequence_word}}};
-  return forms;
-}
+constexpr std::array tokens_forms{Form{Count{1, extent_max}}, Form{OneOf{sequence_word}}};
 
-constexpr Structure tokens_type{"a count, or sequence", tokens_forms};
+constexpr Structure tokens_type{"a count, or sequence", rows<tokens_forms>};
 
 constexpr std::array conv_table{
     name_of_layer("conv", "a convolution's name"),
@@ -124,31 +122,32 @@ constexpr std::array kind_rows{LayerKeys{"conv", conv_table},
                                LayerKeys{"parameter", parameter_table},
                                LayerKeys{"buffer", buffer_table}};
 
-template <std::size_t kind>
-std::span<const Key> keys_of_kind() {
-  return kind_rows[kind].keys;
-}
-
 // One of the kind_rows; with the last one a block.
-constexpr std::array layer_or_block{
-    Form{Map{keys_of_kind<0>}}, Form{Map{keys_of_kind<1>}}, Form{Map{keys_of_kind<2>}},
-    Form{Map{keys_of_kind<3>}}, Form{Map{keys_of_kind<4>}}, Form{Map{keys_of_kind<5>}},
-    Form{Map{keys_of_kind<6>}}, Form{Map{keys_of_kind<7>}}, Form{Map{keys_of_kind<8>}},
-    Form{Map{keys_of_kind<9>}}, Form{Map{block_keys}}};
-static_assert(layer_or_block.size() == kind_rows.size() + 1);
+constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
+                                          Form{Map{rows<linear_table>}},
+                                          Form{Map{rows<batchnorm_table>}},
+                                          Form{Map{rows<layernorm_table>}},
+                                          Form{Map{rows<elementwise_table>}},
+                                          Form{Map{rows<pool_table>}},
+                                          Form{Map{rows<embedding_table>}},
+                                          Form{Map{rows<attention_table>}},
+                                          Form{Map{rows<parameter_table>}},
+                                          Form{Map{rows<buffer_table>}},
+                                          Form{Map{block_keys}}};
+static_assert(layer_or_block_forms.size() == kind_rows.size() + 1);
 
-std::span<const Form> layer_forms() { return std::span(layer_or_block).first(kind_rows.size()); }
-std::span<const Form> layer_or_block_forms() { return layer_or_block; }
-
-std::span<const Form> inner_forms() {
-  static constexpr std::array forms{Form{Structure{"a layer", layer_forms}, Form::Of::list}};
-  return forms;
+std::span<const Form> layer_forms() {
+  return std::span(layer_or_block_forms).first(kind_rows.size());
 }
+
+constexpr std::array inner_forms{Form{Structure{"a layer", layer_forms}, Form::Of::list}};
+constexpr std::array list_forms{
+    Form{Structure{"a layer", rows<layer_or_block_forms>}, Form::Of::list}};
 
 constexpr std::array block_table{
     Key{"repeat", Count{1, 10'000}, required, "how often its layers stand there", "12"},
     Key{"from", Count{0, 10'000}, std::uint64_t{0}, "the first number that names have for {i}"},
-    Key{"layers", Structure{"a list of layers", inner_forms}, required, "that are repeated",
+    Key{"layers", Structure{"a list of layers", rows<inner_forms>}, required, "that are repeated",
         "[...]"},
 };
 
@@ -157,10 +156,6 @@ constexpr std::array block_table{
 std::span<const LayerKeys> layer_kinds() { return kind_rows; }
 std::span<const Key> block_keys() { return block_table; }
 
-std::span<const Form> layer_list_forms() {
-  static constexpr std::array forms{
-      Form{Structure{"a layer", layer_or_block_forms}, Form::Of::list}};
-  return forms;
-}
+std::span<const Form> layer_list_forms() { return list_forms; }
 
 }  // namespace paceline::loader

@@ -33,19 +33,17 @@ using topology::Transport;
 using settings::Bandwidth;
 using settings::Count;
 using settings::Flag;
+using settings::Form;
 using settings::Key;
+using settings::Map;
 using settings::Needs;
 using settings::OneOf;
+using settings::rows;
+using settings::Structure;
+using settings::Text;
 using settings::texts_of;
 using settings::Time;
 using settings::value_of;
-
-// Of a preset's file.
-constexpr std::string_view preset_schema = "paceline.cluster/1";
-constexpr std::array<std::string_view, 9> preset_keys{
-    "schema",     "name",    "gpu",
-    "gpus",       "nodes",   "gpus_per_node",
-    "intra_node", "network", "reduction_bandwidth"};
 
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
@@ -57,30 +55,13 @@ constexpr Needs of_tree{.key = "gpus_per_switch", .or_key = "groups"};
 
 constexpr std::uint64_t lanes_max = 1000;  // between two GPUs
 
-std::span<const settings::Form> lane_row_forms() {
-  static constexpr std::array forms{settings::Form{Count{0, lanes_max}, settings::Form::Of::list}};
-  return forms;
-}
-
-std::span<const settings::Form> lane_forms() {
-  static constexpr std::array forms{settings::Form{
-      settings::Structure{"a list of counts", lane_row_forms}, settings::Form::Of::list}};
-  return forms;
-}
-
-std::span<const settings::Form> slot_forms() {
-  static constexpr std::array forms{
-      settings::Form{Count{1, topology::slot_lanes_max}, settings::Form::Of::list}};
-  return forms;
-}
-
-std::span<const settings::Form> gpus_forms() {
-  using settings::Form;
-  static constexpr std::array<std::string_view, 1> any{"any"};
-  static constexpr std::array forms{
-      Form{OneOf{any}}, Form{settings::Text{"a device", shipped_devices, false}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array lane_row_forms{Form{Count{0, lanes_max}, Form::Of::list}};
+constexpr std::array lane_forms{
+    Form{Structure{"a list of counts", rows<lane_row_forms>}, Form::Of::list}};
+constexpr std::array slot_forms{Form{Count{1, topology::slot_lanes_max}, Form::Of::list}};
+constexpr std::array<std::string_view, 1> any_word{"any"};
+constexpr std::array gpus_forms{Form{OneOf{any_word}},
+                                Form{Text{"a device", shipped_devices, false}, Form::Of::list}};
 
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
@@ -90,7 +71,7 @@ constexpr std::array intra_node_table{
         "one way, of a port; in a mesh of one lane"},
     Key{"latency", Time{}, IntraNode{}.latency, "one way"},
     Key{"lanes",
-        settings::Structure{"a matrix", lane_forms},
+        Structure{"a matrix", rows<lane_forms>},
         "one between any two",
         "how many lanes join GPUs i and j of a mesh, as `nvidia-smi topo -m` prints them",
         "[[0, 1], [1, 0]]",
@@ -103,7 +84,7 @@ constexpr std::array intra_node_table{
     Key{"sockets", Count{1, 2}, std::uint64_t{1}, "that share the switches", "", of_switches},
     Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
         "10GBps", of_sockets},
-    Key{"groups", settings::Structure{"a list of groups", pcie_group_forms}, "one crossbar",
+    Key{"groups", Structure{"a list of groups", pcie_group_forms}, "one crossbar",
         "what GPUs share on PCIe, where switches and sockets are not alike; in place of the keys "
         "before. Of each group `gpus` (local ranks) and `path`, what lies between two GPUs that "
         "share no smaller group: PIX or PXB, as below a switch, PHB or NODE, as of a NUMA node. "
@@ -124,7 +105,7 @@ constexpr std::array intra_node_table{
         "of PCIe",
         "",
         {"slot_lanes"}},
-    Key{"slot_lanes", settings::Structure{"a list of counts", slot_forms}, "not told",
+    Key{"slot_lanes", Structure{"a list of counts", rows<slot_forms>}, "not told",
         "of the PCIe slot of each GPU; a link to the host has no more than its slot: 12 GB/s for "
         "16 lanes of PCIe 3.0 (NCCL's count)",
         "[16, 4]"},
@@ -190,7 +171,7 @@ constexpr std::array network_table{
         "what a message waits for. ready: its receiver; announced: its receiver's ready "
         "notification (clear-to-send), which arrives a latency later (Gloo); announced-ahead: the "
         "same, but receives are posted, and their senders notified, two rounds ahead for peers of "
-        "the round before (plans on Gloo); announced-to-strangers: only new peers, not those of "
+        "the round before (plans on Gloo); announced-to-new-peers: only new peers, not those of "
         "the round before, wait for a notification, and none in a call's first round (plans on "
         "MPI). Unless given, over tcp that of the library of `collective`, or of the backend of "
         "plans"},
@@ -211,19 +192,16 @@ constexpr std::array network_table{
         "packed: leaf after leaf; spread: nodes dealt to the leaves in turn", "", of_fat_tree},
 };
 
-std::span<const Key> intra_node_keys() { return intra_node_table; }
-std::span<const Key> network_keys() { return network_table; }
-
 constexpr std::array cluster_table{
-    Key{"preset", settings::Text{"a name, or a file", shipped_clusters}, "none",
+    Key{"preset", Text{"a name, or a file", shipped_clusters}, "none",
         "a shipped cluster, or a file of schema `paceline.cluster/1`; the other keys lie over it",
         "dgx1-v100"},
-    Key{"name", settings::Text{"text"}, "the preset's", "what the report calls it", "ours"},
-    Key{"gpu", settings::Text{"a device", shipped_devices, false}, "the preset's",
+    Key{"name", Text{"text"}, "the preset's", "what the report calls it", "ours"},
+    Key{"gpu", Text{"a device", shipped_devices, false}, "the preset's",
         "the shipped one that `paceline collective` and `paceline nccl` take, where no option says "
         "otherwise",
         "h100-sxm5-80gb"},
-    Key{"gpus", settings::Structure{"any, or a list of devices", gpus_forms}, "`gpu`, else any",
+    Key{"gpus", Structure{"any, or a list of devices", rows<gpus_forms>}, "`gpu`, else any",
         "the shipped devices that such machines have; a `gpu` over the list of a preset is the "
         "only one. A warning says where `workload.device` is a shipped one and none of the "
         "preset's, unless links are given over it (`intra_node.kind` and `intra_node.bandwidth`)",
@@ -231,12 +209,12 @@ constexpr std::array cluster_table{
     Key{"nodes", Count{1, nodes_max}, std::uint64_t{1},
         "how many, where the scenario has no `gpus`"},
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
-    Key{"intra_node", settings::Map{intra_node_keys}, "", "what joins the GPUs of a node"},
-    Key{"network", settings::Map{network_keys}, "", "what joins the nodes"},
+    Key{"intra_node", Map{rows<intra_node_table>}, "", "what joins the GPUs of a node"},
+    Key{"network", Map{rows<network_table>}, "", "what joins the nodes"},
     Key{"reduction_bandwidth", Bandwidth{}, "unlimited",
         "bytes a second that a rank adds to its own; a receiver is done with what it reduces that "
         "much later (CPU ranks)"},
-    Key{"calibration", settings::Text{"a file"}, "none",
+    Key{"calibration", Text{"a file"}, "none",
         "that `paceline calibrate` wrote, beside the scenario: its collectives take what logs say, "
         "and are not simulated. Others run on the links that it has from ping-pongs: latency and "
         "bandwidth of `network` and `intra_node` stand in for the file's (efficiency 1, no "
@@ -413,9 +391,9 @@ std::span<const Key> cluster_keys() { return cluster_table; }
 
 std::span<const Key> cluster_file_keys() {
   static const std::vector<Key> keys = [] {
-    std::vector<Key> of_file{schema_key(preset_schema)};
+    std::vector<Key> of_file{schema_key("paceline.cluster/1")};
     for (const Key& key : cluster_table) {
-      if (std::ranges::find(preset_keys, key.name) != preset_keys.end()) of_file.push_back(key);
+      if (key.name != "preset" && key.name != "calibration") of_file.push_back(key);
     }
     return of_file;
   }();
@@ -430,11 +408,8 @@ DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
   std::optional<Transport> transport_of_preset;
   if (const auto preset = section.field("preset")) {
-    const DocumentPtr document =
-        named_document(*preset, shipped_clusters(), {preset_schema, preset_keys});
-    const Overrides none;
-    const auto transport =
-        Reader(document, document->root, "", none).map("network").find("transport");
+    const DocumentPtr document = named_document(*preset, shipped_clusters(), cluster_file_keys());
+    const auto transport = Reader(document).map("network").find("transport");
     transport_of_preset = transport ? transport->word<Transport>() : network_defaults.transport;
     section.lay_over(document, document->root);
     (void)section.map().has("schema");  // a key of the preset's file

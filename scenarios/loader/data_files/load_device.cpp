@@ -13,9 +13,9 @@ namespace paceline::loader {
 namespace {
 
 using settings::Key;
+using settings::Map;
 using settings::Number;
-
-constexpr std::string_view device_schema = "paceline.device/1";
+using settings::rows;
 
 constexpr std::array peak_table{
     Key{"fp32", settings::ComputeSpeed{}, "no such arithmetic", "without tensor cores"},
@@ -31,18 +31,13 @@ constexpr std::array attained_compute_table{
     Key{"bf16", Number{0.01, 1}, "what measured steps say", "part of that peak"},
 };
 
-std::span<const Key> peak_keys() { return peak_table; }
-std::span<const Key> attained_compute_keys() { return attained_compute_table; }
-
 constexpr std::array attained_table{
-    Key{"compute", settings::Map{attained_compute_keys}, "", "parts of the peaks"},
+    Key{"compute", Map{rows<attained_compute_table>}, "", "parts of the peaks"},
     Key{"memory", Number{0.01, 1}, "what measured steps say", "part of `memory_bandwidth`"},
 };
 
-std::span<const Key> attained_keys() { return attained_table; }
-
 constexpr std::array device_table{
-    schema_key(device_schema),
+    schema_key("paceline.device/1"),
     Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-device"},
     Key{"compute_capability", Number{1, 100}, "not told", "CUDA's, as 8.6"},
     Key{"memory_bandwidth", settings::Bandwidth{}, settings::required, "of its memory", "900GBps"},
@@ -51,16 +46,10 @@ constexpr std::array device_table{
     Key{"multiprocessors", Number{1, 10'000}, "not told", "that NCCL's channels hold some of"},
     Key{"fp32_lanes", Number{1, 1024}, "by `compute_capability`",
         "fp32 products and sums of a multiprocessor a clock"},
-    Key{"peak", settings::Map{peak_keys}, "", "floating-point operations a second, by type"},
-    Key{"attained", settings::Map{attained_keys}, "", "what training reaches of that"},
+    Key{"peak", Map{rows<peak_table>}, "", "floating-point operations a second, by type"},
+    Key{"attained", Map{rows<attained_table>}, "", "what training reaches of that"},
     Key{"memory", settings::Size{}, "not told", "how much there is"},
 };
-
-constexpr auto device_names = [] {
-  std::array<std::string_view, device_table.size()> names;
-  std::ranges::transform(device_table, names.begin(), &Key::name);
-  return names;
-}();
 
 // fp32 products and sums of a multiprocessor a clock: CUDA C++ Programming Guide 12 and 13,
 // "Throughput of Native Arithmetic Instructions", by compute capability; 3.x by version 11.
@@ -76,12 +65,10 @@ double fp32_lanes_of(double compute_capability) {
 std::span<const Key> device_file_keys() { return device_table; }
 
 workload::Device load_device(const Field& name) {
-  static const Overrides none;
-  const DocumentPtr document =
-      named_document(name, shipped_devices(), {device_schema, device_names});
-  Section file(Reader(document, document->root, "", none), device_table);
+  const DocumentPtr document = named_document(name, shipped_devices(), device_table);
+  Section file(Reader(document), device_table);
   workload::Device device;
-  device.name = file.require("name").text();
+  device.name = file.text("name");
   const auto take = [&](const char* key, double& value) {
     value = file.find<double>(key).value_or(value);
   };

@@ -16,6 +16,9 @@ namespace paceline::loader {
 namespace {
 
 using settings::Key;
+using settings::Map;
+using settings::rows;
+using settings::Structure;
 using workload::Kept;
 using workload::Layer;
 using workload::ModelledCost;
@@ -209,30 +212,20 @@ constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::line
                                    &LayerReader::embedding,   &LayerReader::attention,
                                    &LayerReader::parameter,   &LayerReader::buffer};
 
-constexpr std::string_view network_schema = "paceline.network/1";
-
 constexpr std::array sample_table{
     Key{"sequence", settings::Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
     Key{"image_size", settings::Count{1, extent_max}, "none", "the width, which nothing counts"},
 };
 
-std::span<const Key> sample_keys() { return sample_table; }
-
 constexpr std::array network_file_table{
-    schema_key(network_schema),
+    schema_key("paceline.network/1"),
     Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-network"},
-    Key{"sample", settings::Map{sample_keys}, "", "what one is"},
-    Key{"layers", settings::Structure{"a list of layers", layer_list_forms}, settings::required,
+    Key{"sample", Map{rows<sample_table>}, "", "what one is"},
+    Key{"layers", Structure{"a list of layers", layer_list_forms}, settings::required,
         "in forward order", "[...]"},
-    Key{"heads", settings::Structure{"a list of layers", layer_list_forms}, "none",
+    Key{"heads", Structure{"a list of layers", layer_list_forms}, "none",
         "layers behind those, with a scenario's `pretraining_heads`"},
 };
-
-constexpr auto network_names = [] {
-  std::array<std::string_view, network_file_table.size()> names;
-  std::ranges::transform(network_file_table, names.begin(), &Key::name);
-  return names;
-}();
 
 // Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
 std::span<const std::string_view> all_layer_keys() {
@@ -246,15 +239,13 @@ std::span<const std::string_view> all_layer_keys() {
   return names;
 }
 
-const Overrides no_overrides;
-
 class NetworkReader {
  public:
   NetworkReader(std::uint64_t sequence, bool fused) : sequence_(sequence), fused_(fused) {}
 
   void read_list(const Field& list) {
     for (const Field& entry : list.list()) {
-      Reader layer(entry, no_overrides);
+      Reader layer(entry);
       if (layers_.size() >= layers_max) {
         entry.fail(fmt::format("makes more than {} layers", layers_max), "");
       }
@@ -323,11 +314,10 @@ class NetworkReader {
 std::span<const Key> network_file_keys() { return network_file_table; }
 
 workload::Network load_network(const Field& name, const NetworkOptions& options) {
-  const DocumentPtr document =
-      named_document(name, shipped_networks(), {network_schema, network_names});
-  Section file(Reader(document, document->root, "", no_overrides), network_file_table);
+  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
+  Section file(Reader(document), network_file_table);
   workload::Network network;
-  network.name = file.require("name").text();
+  network.name = file.text("name");
   const auto default_sequence = file.below("sample").find<std::uint64_t>("sequence");
   if (options.sequence && !default_sequence) {
     name.fail("has no sequence length", "leave out sequence");
@@ -359,8 +349,7 @@ std::shared_ptr<const workload::Network> shared_network(const Field& name,
   static thread_local std::map<std::pair<const Document*, NetworkOptions>,
                                std::shared_ptr<const workload::Network>>
       kept;
-  const DocumentPtr document =
-      named_document(name, shipped_networks(), {network_schema, network_names});
+  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
   const std::pair key(document.get(), options);
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   if (kept.size() == kept_max) kept.clear();

@@ -39,34 +39,31 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_na
      {"mi250x", "mi250x-gcd"},
      {"tesla-p100-pcie-16gb", "p100-pcie-16gb"}}};
 
-bool has_device(const YAML::Node& preset, const std::string& device) {
-  if (preset["gpu"] && preset["gpu"].IsScalar() && preset["gpu"].Scalar() == device) return true;
-  const YAML::Node gpus = preset["gpus"];
-  return gpus && gpus.IsSequence() && std::any_of(gpus.begin(), gpus.end(), [&](const auto& one) {
-           return one.Scalar() == device;
-         });
+bool has_device(const Node& preset, const std::string& device) {
+  const auto is_it = [&](const Node& one) { return one.scalar() == device; };
+  return is_it(preset["gpu"]) || std::ranges::any_of(preset["gpus"].list(), is_it);
 }
 
 // How well a preset suits nodes of so many GPUs; 0: not at all.
-int suits(const ShippedFile& file, const YAML::Node& preset, std::uint32_t gpus_per_node) {
-  const YAML::Node node = preset["intra_node"];
-  if (!node || !node.IsMap() || !node["kind"]) return 0;
+int suits(const ShippedFile& file, const Node& preset, std::uint32_t gpus_per_node) {
+  const Node node = preset["intra_node"];
+  if (!node["kind"]) return 0;
   const bool is_of_no_cloud = file.name.starts_with("dgx");
-  if (preset["gpus_per_node"] && preset["gpus_per_node"].Scalar() == std::to_string(gpus_per_node))
+  if (preset["gpus_per_node"].scalar() == std::to_string(gpus_per_node)) {
     return is_of_no_cloud ? 4 : 3;
+  }
   // A port of each GPU into one crossbar is the same for fewer.
   const bool is_crossbar = !node["gpus_per_switch"] && !node["lanes"] && !node["slot_lanes"];
   return !is_crossbar ? 0 : is_of_no_cloud ? 2 : 1;
 }
 
-NodeClass class_of(const ShippedFile& file, const YAML::Node& preset) {
-  const YAML::Node node = preset["intra_node"];
-  NodeClass made{std::string(file.name), YAML::Dump(node), node["kind"].Scalar(), ""};
+NodeClass class_of(const ShippedFile& file, const Document& preset) {
+  const Node node = preset.root["intra_node"];
+  NodeClass made{std::string(file.name), section_text(preset, "intra_node"), node["kind"].scalar(),
+                 preset.root["network"]["latency"].scalar()};
   for (const char* key : {"bandwidth", "latency", "host_bandwidth"}) {
-    if (node[key]) made.links += std::string(", ") + key + " " + node[key].Scalar();
+    if (node[key]) made.links += std::string(", ") + key + " " + node[key].scalar();
   }
-  const YAML::Node network = preset["network"];
-  if (network && network["latency"]) made.network_latency = network["latency"].Scalar();
   return made;
 }
 
@@ -89,10 +86,11 @@ std::optional<NodeClass> node_class_of(std::string_view device_name, std::uint32
   std::optional<NodeClass> best;
   int best_suits = 0;
   for (const ShippedFile& file : shipped_clusters()) {
-    const YAML::Node preset = parse_document(std::string(file.name), file.text)->root;
-    const int well = has_device(preset, *device) ? suits(file, preset, gpus_per_node) : 0;
+    const DocumentPtr preset = parse_document(std::string(file.name), file.text);
+    const bool has_some = has_device(preset->root, *device);
+    const int well = has_some ? suits(file, preset->root, gpus_per_node) : 0;
     if (well <= best_suits) continue;
-    best = class_of(file, preset);
+    best = class_of(file, *preset);
     best_suits = well;
   }
   return best;

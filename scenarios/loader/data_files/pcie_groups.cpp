@@ -13,6 +13,11 @@
 namespace paceline::loader {
 namespace {
 
+using settings::Form;
+using settings::Map;
+using settings::rows;
+using settings::Structure;
+
 using topology::PcieGroup;
 using topology::PciePath;
 using topology::PcieTree;
@@ -25,29 +30,21 @@ constexpr auto group_paths = [] {
   return paths;
 }();
 
-std::span<const settings::Form> number_forms() {
-  static constexpr std::array forms{
-      settings::Form{settings::Count{0, 1023}, settings::Form::Of::list}};
-  return forms;
-}
+constexpr std::array number_forms{Form{settings::Count{0, 1023}, Form::Of::list}};
 
 constexpr std::array group_table{
-    settings::Key{"gpus", settings::Structure{"a list of local ranks", number_forms},
+    settings::Key{"gpus", Structure{"a list of local ranks", rows<number_forms>},
                   settings::required, "counted from 0", "[0, 1]"},
     settings::Key{"path", settings::OneOf{group_paths}, settings::required,
                   "what lies between two GPUs that share no smaller group", group_paths.front()},
     settings::Key{"bandwidth", settings::Bandwidth{}, "limits nothing",
                   "one way, of its link to what is around it"},
-    settings::Key{"nics", settings::Structure{"a list of numbers", number_forms},
+    settings::Key{"nics", Structure{"a list of numbers", rows<number_forms>},
                   "on the NUMA node of their first GPU", "NICs in it, counted from 0", "[0]"},
 };
 
-std::span<const settings::Key> group_keys() { return group_table; }
-
 constexpr std::array switch_keys{"gpus_per_switch", "switch_bandwidth", "sockets",
                                  "socket_bandwidth"};
-
-const Overrides no_settings;
 
 // How many of each part of a node there are, if its number divides the whole.
 std::uint32_t divisor(Section& node, std::string_view key, std::uint32_t whole,
@@ -86,7 +83,7 @@ std::vector<std::uint32_t> read_numbers(const Field& list, std::uint32_t count,
 
 PcieGroup read_group(const Field& field, std::uint32_t gpus, std::uint32_t nics,
                      std::set<std::uint32_t>& named_nics) {
-  Section section(Reader(field, no_settings), group_table);
+  Section section(Reader(field), group_table);
   PcieGroup group;
   std::set<std::uint32_t> of_group;
   group.gpus = read_numbers(section.require("gpus"), gpus, of_group,
@@ -135,8 +132,7 @@ bool counts_groups(Section& node) {
 }  // namespace
 
 std::span<const settings::Form> pcie_group_forms() {
-  static constexpr std::array forms{
-      settings::Form{settings::Map{group_keys}, settings::Form::Of::list}};
+  static constexpr std::array forms{Form{Map{rows<group_table>}, Form::Of::list}};
   return forms;
 }
 

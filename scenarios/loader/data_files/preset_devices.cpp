@@ -23,8 +23,8 @@ std::string shipped_name(const Field& device) {
 
 // Empty: any.
 std::vector<std::string> read_list(const Field& gpus) {
-  if (gpus.node().IsScalar() && gpus.text() == any) return {};
-  if (!gpus.node().IsSequence()) {
+  if (gpus.node().is_scalar() && gpus.text() == any) return {};
+  if (!gpus.node().is_list()) {
     gpus.fail(
         "is neither any nor a list of devices",
         "write gpus: [v100-sxm2-16gb, v100-sxm2-32gb]; gpus_per_node says how many there are");

@@ -3,51 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 namespace paceline::loader {
 namespace {
 
-bool names_a_file(std::string_view name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
-  if (names_a_file(name)) {
-    return read_document((std::filesystem::path(field.document()->folder) / name).string());
-  }
+  if (names_a_file(name)) return read_document(field.file_path());
   const auto found = std::find_if(shipped.begin(), shipped.end(),
                                   [&](const ShippedFile& file) { return file.name == name; });
   if (found != shipped.end()) return parse_document("shipped " + name, found->text);
   std::vector<std::string> known;
   for (const ShippedFile& file : shipped) known.emplace_back(file.name);
-  const auto close = nearest(name, known);
-  field.fail("is not known",
-             (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
-                 fmt::format("known: {}, or the path of a .yaml file", fmt::join(known, ", ")));
+  field.fail("is not known", known_ones(name, known) + ", or the path of a .yaml file");
 }
 
 }  // namespace
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                           const FileKind& kind) {
-  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks. Each
-  // thread has its own: yaml-cpp counts the values of a list when it is first asked how many.
+                           std::span<const settings::Key> table) {
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
   static thread_local std::map<std::string, DocumentPtr> cache;
+  const std::string_view schema = table.front().example;
   const std::string text = name.text();
-  DocumentPtr& document = cache[fmt::format("{} {} {}", kind.schema, text, name.document()->name)];
+  DocumentPtr& document = cache[fmt::format("{} {} {}", schema, text, name.document()->name)];
   if (document) return document;
   DocumentPtr loaded = load(name, text, shipped);
-  static const Overrides none;
-  Reader reader(loaded, loaded->root, "", none);
-  reader.expect_only(kind.keys);
-  const Field schema = reader.require("schema", kind.schema);
-  if (schema.text() != kind.schema) {
-    schema.fail(fmt::format("is not {}", kind.schema),
-                fmt::format("write schema: {}", kind.schema));
-  }
+  Reader reader(loaded);
+  reader.expect_only(names_of(table));
+  reader.expect_schema(schema);
   document = std::move(loaded);
   return document;
 }

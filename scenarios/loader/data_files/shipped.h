@@ -5,25 +5,25 @@
 
 #include "models/settings/key.h"
 #include "models/shipped_file.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/loader/document/section.h"
 
 namespace paceline::loader {
 
-// What a data file must say it is, and the keys at its top.
-struct FileKind {
-  std::string_view schema;
-  std::span<const std::string_view> keys;
-};
-
-// The key of that name of each data file, for its table.
+// The key `schema` of a data file, the first of its table.
 [[nodiscard]] constexpr settings::Key schema_key(std::string_view schema) {
   return {"schema", settings::Text{schema}, settings::required, "the format of this file", schema};
 }
 
+// Whether it is a file that is meant, and nothing shipped.
+[[nodiscard]] inline bool names_a_file(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 // The document that a field names: one of the shipped files, or a .yaml file beside the document
 // the field is in. Throws InputError with the nearest shipped name when there is neither, or when
-// the document is of another kind. Parsed once per process and name.
+// the document's schema is another than the table's, or it has other keys. Parsed once per thread
+// and name.
 [[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                                         const FileKind& kind);
+                                         std::span<const settings::Key> table);
 
 }  // namespace paceline::loader

@@ -1,6 +1,7 @@
 #include "scenarios/loader/document/document.h"
 
 #include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,16 +20,23 @@ constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::uint64_t values_max = 100'000;
 constexpr std::size_t key_shown_max = 60;
 
-Location at(const std::string& name, const YAML::Mark& mark) {
-  if (mark.is_null()) return {name, 0, 0};
-  return {name, static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
+TextPlace place_of(const YAML::Mark& mark) {
+  if (mark.is_null()) return {};
+  return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
 
-// Counts the values of a document with its aliases written out, without writing them out, and
-// refuses a second document and keys that stand twice in a map.
-class ValueCounter : public YAML::EventHandler {
+Location at(const std::string& name, const YAML::Mark& mark) {
+  const TextPlace place = place_of(mark);
+  return {name, place.line, place.column};
+}
+
+// Makes a document of what the parser finds. Counts its values with aliases written out, which
+// share what they stand for; refuses a second document and keys that stand twice in a map.
+class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit ValueCounter(const std::string& name) : name_(name) {}
+  explicit TreeBuilder(const std::string& name) : name_(name) {}
+
+  [[nodiscard]] const Node& root() const { return root_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (started_) throw InputError(at(name_, mark), "starts a second document", "keep one a file");
@@ -36,79 +44,100 @@ class ValueCounter : public YAML::EventHandler {
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    next_in_map(mark, nullptr);
-    leaf(mark, anchor, 1);
+    count(1, mark);
+    add({Node::null(place_of(mark)), 1}, anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    next_in_map(mark, nullptr);
-    leaf(mark, 0, sizes_[anchor]);
+    const auto known = anchors_.find(anchor);
+    if (known == anchors_.end()) throw InputError(at(name_, mark), "is within what it names", "");
+    count(known->second.size, mark);
+    add(known->second, 0);
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
-    next_in_map(mark, &text);
-    leaf(mark, anchor, 1);
+    count(1, mark);
+    if (is_at_key() && !open_.back().known.insert(text).second) {
+      throw InputError(at(name_, mark),
+                       "key \"" + text.substr(0, key_shown_max) + "\" stands twice",
+                       "keep one of them");
+    }
+    add({Node(text, place_of(mark)), 1}, anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    next_in_map(mark, nullptr);
-    open(mark, anchor);
+    open(mark, anchor, false);
   }
-  void OnSequenceEnd() override { close(); }
+  void OnSequenceEnd() override {
+    close([](Open& list) { return Node(std::move(list.elements), list.place); });
+  }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    next_in_map(mark, nullptr);
-    open(mark, anchor);
-    open_.back().is_map = true;
+    open(mark, anchor, true);
   }
-  void OnMapEnd() override { close(); }
+  void OnMapEnd() override {
+    close([](Open& map) {
+      std::vector<Node::Entry> entries;
+      for (std::size_t i = 0; i + 1 < map.elements.size(); i += 2) {
+        entries.emplace_back(map.elements[i], map.elements[i + 1]);
+      }
+      return Node(std::move(entries), map.place);
+    });
+  }
 
  private:
+  struct Counted {
+    Node node;
+    std::uint64_t size;  // in values
+  };
   struct Open {
     YAML::anchor_t anchor;
-    std::uint64_t size;
-    bool is_map = false;
-    bool at_value = false;       // of a map: what comes next is no key
-    std::set<std::string> keys;  // of a map
+    TextPlace place;
+    bool is_map;
+    std::uint64_t size = 1;
+    std::vector<Node> elements = {};   // of a map keys and values in turn
+    std::set<std::string> known = {};  // keys of a map
   };
 
-  // Keys and values come in turn; `text` is null for what is no word.
-  void next_in_map(const YAML::Mark& mark, const std::string* text) {
-    if (open_.empty() || !open_.back().is_map) return;
-    Open& map = open_.back();
-    const bool is_key = !map.at_value;
-    map.at_value = is_key;
-    if (!is_key || text == nullptr || map.keys.insert(*text).second) return;
-    throw InputError(at(name_, mark), "key \"" + text->substr(0, key_shown_max) + "\" stands twice",
-                     "keep one of them");
+  [[nodiscard]] bool is_at_key() const {
+    return !open_.empty() && open_.back().is_map && open_.back().elements.size() % 2 == 0;
   }
 
-  void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    leaf(mark, 0, 1);
-    open_.push_back({anchor, 1, false, false, {}});
+  void count(std::uint64_t values, const YAML::Mark& mark) {
+    total_ += values;
+    if (total_ <= values_max) return;
+    throw InputError(at(name_, mark),
+                     "stands for more than " + std::to_string(values_max) +
+                         " values when its aliases are written out",
+                     "use fewer anchors and aliases");
   }
-  void close() {
-    const Open closed = open_.back();
-    open_.pop_back();
-    if (closed.anchor != 0) sizes_[closed.anchor] = closed.size;
-    if (!open_.empty()) open_.back().size += closed.size;
-  }
-  void leaf(const YAML::Mark& mark, YAML::anchor_t anchor, std::uint64_t size) {
-    if (anchor != 0) sizes_[anchor] = size;
-    if (!open_.empty()) open_.back().size += size;
-    total_ += size;
-    if (total_ > values_max) {
-      throw InputError(at(name_, mark),
-                       "stands for more than " + std::to_string(values_max) +
-                           " values when its aliases are written out",
-                       "use fewer anchors and aliases");
+
+  void add(const Counted& made, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_.insert_or_assign(anchor, made);
+    if (open_.empty()) {
+      root_ = made.node;
+    } else {
+      open_.back().elements.push_back(made.node);
+      open_.back().size += made.size;
     }
+  }
+
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor, bool is_map) {
+    count(1, mark);
+    open_.push_back({anchor, place_of(mark), is_map});
+  }
+  template <class Make>
+  void close(const Make& make) {
+    Open closed = std::move(open_.back());
+    open_.pop_back();
+    add({make(closed), closed.size}, closed.anchor);
   }
 
   const std::string& name_;
   bool started_ = false;
+  Node root_ = Node::null({});
   std::uint64_t total_ = 0;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, std::uint64_t> sizes_;
+  std::map<YAML::anchor_t, Counted> anchors_;
 };
 
 // The length of the UTF-8 sequence that starts the text, 0 when it is none (RFC 3629).
@@ -153,15 +182,15 @@ void require_text(const std::string& name, std::string_view text) {
   }
 }
 
-// Puts a value below a map, and the maps of its path where they are missing.
-void put(YAML::Node map, std::string_view path, const YAML::Node& value) {
+// The map with a value at a path below it, and the maps of that path where they are missing.
+Node with(const Node& map, std::string_view path, Node value) {
   const std::size_t dot = path.find('.');
-  YAML::Node below = map[std::string(path.substr(0, dot))];
-  if (dot == path.npos) {
-    below = value;
-  } else {
-    put(below, path.substr(dot + 1), value);
-  }
+  const std::string key(path.substr(0, dot));
+  if (dot != path.npos) value = with(map[key], path.substr(dot + 1), std::move(value));
+  std::vector<Node::Entry> entries = map.entries();
+  std::erase_if(entries, [&](const Node::Entry& entry) { return entry.first.scalar() == key; });
+  entries.emplace_back(Node(key), std::move(value));
+  return Node(std::move(entries));
 }
 
 // Standard input and other streams lie nowhere that a user thinks of, even when a file is behind.
@@ -175,22 +204,75 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Location location_of(const Document& document, const YAML::Node& node) {
+struct Node::Data {
+  Kind kind = Kind::nothing;
+  TextPlace place = {};
+  std::string scalar = {};
+  std::vector<Node> list = {};
+  std::vector<Entry> entries = {};
+};
+
+Node::Node(std::string scalar, TextPlace place)
+    : data_(std::make_shared<Data>(Data{Kind::scalar, place, std::move(scalar)})) {}
+Node::Node(std::vector<Node> list, TextPlace place)
+    : data_(std::make_shared<Data>(Data{Kind::list, place, "", std::move(list)})) {}
+Node::Node(std::vector<Entry> map, TextPlace place)
+    : data_(std::make_shared<Data>(Data{Kind::map, place, "", {}, std::move(map)})) {}
+
+Node Node::null(TextPlace place) {
+  Node made;
+  made.data_ = std::make_shared<Data>(Data{Kind::null, place});
+  return made;
+}
+
+const Node::Data& Node::data() const {
+  static const Data nothing;
+  return data_ ? *data_ : nothing;
+}
+
+bool Node::is(Kind kind) const { return data().kind == kind; }
+const std::string& Node::scalar() const { return data().scalar; }
+const std::vector<Node>& Node::list() const { return data().list; }
+const std::vector<Node::Entry>& Node::entries() const { return data().entries; }
+TextPlace Node::place() const { return data().place; }
+
+Node Node::operator[](std::string_view key) const {
+  for (const auto& [name, value] : entries()) {
+    if (name.is_scalar() && name.scalar() == key) return value;
+  }
+  return {};
+}
+
+Location location_of(const Document& document, const Node& node) {
   if (!document.has_lines) return {document.name, 0, 0};
-  return at(document.name, node.Mark());
+  return {document.name, node.place().line, node.place().column};
+}
+
+std::string yaml_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out += '\\';
+    out += byte < 0x20 || byte >= 0x7f ? '?' : c;
+  }
+  return out + '"';
+}
+
+std::string section_text(const Document& document, const std::string& key) {
+  return YAML::Dump(YAML::Load(document.text)[key]);
 }
 
 DocumentPtr parse_document(std::string name, std::string_view text) {
   require_text(name, text);
   std::string owned(text);
   try {
-    std::istringstream counted(owned);
-    YAML::Parser parser(counted);
-    ValueCounter counter(name);
-    while (parser.HandleNextDocument(counter)) {
+    std::istringstream stream(owned);
+    YAML::Parser parser(stream);
+    TreeBuilder builder(name);
+    while (parser.HandleNextDocument(builder)) {
     }
-    const auto root = YAML::Load(owned);
-    return std::make_shared<Document>(Document{std::move(name), "", std::move(owned), root, true});
+    return std::make_shared<Document>(
+        Document{std::move(name), "", std::move(owned), builder.root(), true});
   } catch (const YAML::Exception& error) {
     throw InputError(at(name, error.mark), "is not YAML: " + error.msg, "");
   }
@@ -206,7 +288,7 @@ DocumentPtr read_document(const std::string& path) {
 DocumentPtr make_document(std::string name, const std::map<std::string, std::string>& values,
                           const std::map<std::string, std::vector<std::string>>& lists,
                           const std::map<std::string, std::string>& yaml) {
-  Document made{std::move(name), "", "", YAML::Node(YAML::NodeType::Map), false};
+  Document made{std::move(name), "", "", Node(std::vector<Node::Entry>()), false};
   const auto take = [&](const std::string& path, const std::string& value) {
     if (const auto wrong = first_byte_outside_utf8(value)) {
       throw InputError({made.name, 0, 0},
@@ -214,22 +296,17 @@ DocumentPtr make_document(std::string name, const std::map<std::string, std::str
                        "");
     }
     made.text += path + ": " + value + "\n";
+    return Node(value);
   };
-  for (const auto& [path, value] : values) {
-    take(path, value);
-    put(made.root, path, YAML::Node(value));
-  }
+  for (const auto& [path, value] : values) made.root = with(made.root, path, take(path, value));
   for (const auto& [path, list] : lists) {
-    YAML::Node sequence(YAML::NodeType::Sequence);
-    for (const std::string& value : list) {
-      take(path, value);
-      sequence.push_back(value);
-    }
-    put(made.root, path, sequence);
+    std::vector<Node> nodes;
+    for (const std::string& value : list) nodes.push_back(take(path, value));
+    made.root = with(made.root, path, Node(std::move(nodes)));
   }
   for (const auto& [path, text] : yaml) {
-    take(path, text);
-    put(made.root, path, parse_document(made.name, text)->root);
+    (void)take(path, text);
+    made.root = with(made.root, path, parse_document(made.name, text)->root);
   }
   return std::make_shared<Document>(std::move(made));
 }

@@ -1,23 +1,63 @@
 #pragma once
 
-#include <yaml-cpp/yaml.h>
-
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "scenarios/errors.h"
 
 namespace paceline::loader {
 
+struct TextPlace {
+  std::size_t line = 0, column = 0;  // from 1; 0: in no text
+};
+
+// A value of a YAML text, and where it stands. It never changes, so that any thread may read it;
+// copies share it.
+class Node {
+ public:
+  using Entry = std::pair<Node, Node>;  // a key and its value
+
+  Node() = default;  // nothing: what a map has under a key that it lacks
+  explicit Node(std::string scalar, TextPlace place = {});
+  explicit Node(std::vector<Node> list, TextPlace place = {});
+  explicit Node(std::vector<Entry> map, TextPlace place = {});
+  [[nodiscard]] static Node null(TextPlace place);
+
+  explicit operator bool() const { return data_ != nullptr; }
+  [[nodiscard]] bool is_null() const { return is(Kind::null); }
+  [[nodiscard]] bool is_scalar() const { return is(Kind::scalar); }
+  [[nodiscard]] bool is_list() const { return is(Kind::list); }
+  [[nodiscard]] bool is_map() const { return is(Kind::map); }
+
+  // Empty of other kinds.
+  [[nodiscard]] const std::string& scalar() const;
+  [[nodiscard]] const std::vector<Node>& list() const;
+  [[nodiscard]] const std::vector<Entry>& entries() const;
+  [[nodiscard]] Node operator[](std::string_view key) const;
+
+  [[nodiscard]] TextPlace place() const;
+
+ private:
+  enum class Kind { nothing, null, scalar, list, map };
+  struct Data;
+
+  [[nodiscard]] const Data& data() const;
+  [[nodiscard]] bool is(Kind kind) const;
+
+  std::shared_ptr<const Data> data_;
+};
+
 // A YAML text and the name that messages give it.
 struct Document {
   std::string name;
   std::string folder;  // where its relative paths start; empty: the working directory
   std::string text;
-  YAML::Node root;
+  Node root;
   bool has_lines = true;  // false: a command-line value; messages give no line
 };
 
@@ -37,6 +77,12 @@ using DocumentPtr = std::shared_ptr<const Document>;
     const std::map<std::string, std::vector<std::string>>& lists = {},
     const std::map<std::string, std::string>& yaml = {});
 
-[[nodiscard]] Location location_of(const Document& document, const YAML::Node& node);
+[[nodiscard]] Location location_of(const Document& document, const Node& node);
+
+// As a YAML scalar in quotation marks: what JSON has, it has. Of bytes that are no ASCII "?".
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
+
+// A section of the document as a YAML text of its own. Precondition: it has one.
+[[nodiscard]] std::string section_text(const Document& document, const std::string& key);
 
 }  // namespace paceline::loader

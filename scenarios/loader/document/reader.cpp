@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "models/text/number.h"
@@ -14,14 +15,6 @@ namespace {
 std::string last_part(const std::string& path) {
   const auto dot = path.rfind('.');
   return dot == std::string::npos ? path : path.substr(dot + 1);
-}
-
-YAML::Node find_key(const YAML::Node& map, const std::string& key) {
-  if (!map.IsDefined() || !map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
-  for (const auto& entry : map) {
-    if (entry.first.IsScalar() && entry.first.Scalar() == key) return entry.second;
-  }
-  return YAML::Node(YAML::NodeType::Undefined);
 }
 
 template <class T>
@@ -65,17 +58,27 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
+std::string known_ones(std::string_view word, std::span<const std::string> candidates) {
+  const auto close = nearest(word, candidates);
+  return fmt::format("{}known: {}", close ? fmt::format("did you mean {}? ", *close) : "",
+                     fmt::join(candidates, ", "));
+}
+
 void Field::fail(const std::string& what, const std::string& hint) const {
-  const std::string shown = node_.IsScalar() ? fmt::format(" \"{:.60}\"", node_.Scalar()) : "";
+  const std::string shown = node_.is_scalar() ? fmt::format(" \"{:.60}\"", node_.scalar()) : "";
   throw InputError(location(), last_part(path_) + shown + " " + what, hint);
 }
 
 std::string Field::text() const {
-  if (!node_.IsScalar()) fail("is not a single value", "");
-  const std::string& value = node_.Scalar();
+  if (!node_.is_scalar()) fail("is not a single value", "");
+  const std::string& value = node_.scalar();
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(value.begin(), value.end(), is_control)) fail("has a control character", "");
   return value;
+}
+
+std::string Field::file_path() const {
+  return (std::filesystem::path(document_->folder) / text()).string();
 }
 
 template <class T>
@@ -164,17 +167,15 @@ std::size_t Field::word(std::span<const std::string_view> words) const {
   const std::string value = text();
   const auto found = std::find(words.begin(), words.end(), value);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  const std::vector<std::string> known(words.begin(), words.end());
-  const auto close = nearest(value, known);
-  fail("is not known", (close ? fmt::format("did you mean {}? ", *close) : std::string()) +
-                           fmt::format("known: {}", fmt::join(known, ", ")));
+  fail("is not known", known_ones(value, std::vector<std::string>(words.begin(), words.end())));
 }
 
 std::vector<Field> Field::list() const {
-  if (!node_.IsSequence()) fail("is not a list", "write [a, b, ...]");
-  if (node_.size() == 0) fail("is an empty list", "write [a, b, ...]");
+  constexpr const char* hint = "write [a, b, ...]";
+  if (!node_.is_list()) fail("is not a list", hint);
+  if (node_.list().empty()) fail("is an empty list", hint);
   std::vector<Field> elements;
-  for (const auto& element : node_) elements.emplace_back(document_, element, path_);
+  for (const Node& element : node_.list()) elements.emplace_back(document_, element, path_);
   return elements;
 }
 
@@ -184,45 +185,41 @@ Field Field::of_several() const {
   return same;
 }
 
-Reader::Reader(DocumentPtr document, const YAML::Node& map, std::string path,
-               const Overrides& overrides)
+Reader::Reader(DocumentPtr document, Node map, std::string path, const Overrides& overrides)
     : path_(std::move(path)), overrides_(&overrides) {
-  lay_over(std::move(document), map);
+  lay_over(std::move(document), std::move(map));
 }
 
-Reader::Reader(const Field& map, const Overrides& overrides)
-    : Reader(map.document(), map.node(), map.path(), overrides) {}
+Reader::Reader(const Field& map) : Reader(map.document(), map.node(), map.path(), no_overrides) {}
+Reader::Reader(const DocumentPtr& document) : Reader(document, document->root, "", no_overrides) {}
 
-void Reader::lay_over(DocumentPtr document, const YAML::Node& map) {
-  if (map.IsDefined() && !map.IsMap() && !map.IsNull()) {
+void Reader::lay_over(DocumentPtr document, Node map) {
+  if (map && !map.is_map() && !map.is_null()) {
     Field(document, map, path_).fail("is not a map", "write keys with values below it");
   }
-  layers_.push_back({std::move(document), map});
+  layers_.push_back({std::move(document), std::move(map)});
 }
 
 std::string Reader::below(const std::string& key) const {
   return path_.empty() ? key : path_ + "." + key;
 }
 
-std::optional<Field> Reader::find(const std::string& key) {
-  asked_.insert(key);
-  if (const auto found = overrides_->find(below(key)); found != overrides_->end()) {
-    return found->second;
-  }
-  for (const Layer& layer : layers_) {
-    const YAML::Node node = find_key(layer.map, key);
-    if (node.IsDefined() && !node.IsNull()) return Field(layer.document, node, below(key));
+std::optional<std::size_t> Reader::layer_of(const std::string& key) const {
+  if (is_set(key)) return 0;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Node node = layers_[i].map[key];
+    if (node && !node.is_null()) return i + 1;
   }
   return std::nullopt;
 }
 
-std::optional<std::size_t> Reader::layer_of(const std::string& key) const {
-  if (is_set(key)) return 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const YAML::Node node = find_key(layers_[i].map, key);
-    if (node.IsDefined() && !node.IsNull()) return i + 1;
-  }
-  return std::nullopt;
+std::optional<Field> Reader::find(const std::string& key) {
+  asked_.insert(key);
+  const auto place = layer_of(key);
+  if (!place) return std::nullopt;
+  if (*place == 0) return overrides_->at(below(key));
+  const Layer& layer = layers_[*place - 1];
+  return Field(layer.document, layer.map[key], below(key));
 }
 
 std::optional<Field> Reader::find_list(const std::string& key) {
@@ -236,60 +233,54 @@ Field Reader::require(const std::string& key, std::string_view example) {
                    fmt::format("write {}: {}", key, example));
 }
 
+void Reader::expect_schema(std::string_view format) {
+  const Field schema = require("schema", format);
+  if (schema.text() == format) return;
+  schema.fail(fmt::format("is not {}", format), fmt::format("write schema: {}", format));
+}
+
 Reader Reader::map(const std::string& key) {
   asked_.insert(key);
   open_.insert(key);
   if (const auto whole = overrides_->find(below(key)); whole != overrides_->end()) {
-    return Reader(whole->second, *overrides_);
+    const Field& field = whole->second;
+    return {field.document(), field.node(), field.path(), *overrides_};
   }
-  std::optional<Reader> reader;
-  for (const Layer& layer : layers_) {
-    const YAML::Node node = find_key(layer.map, key);
-    if (reader) {
-      reader->lay_over(layer.document, node);
-    } else {
-      reader.emplace(layer.document, node, below(key), *overrides_);
-    }
+  Reader reader(layers_.front().document, layers_.front().map[key], below(key), *overrides_);
+  for (std::size_t i = 1; i < layers_.size(); ++i) {
+    reader.lay_over(layers_[i].document, layers_[i].map[key]);
   }
-  reader->around_ = location();
-  return *reader;
-}
-
-bool Reader::overridden(const std::string& key) const {
-  const std::string path = below(key);
-  return std::any_of(overrides_->begin(), overrides_->end(), [&](const auto& entry) {
-    return entry.first == path || entry.first.rfind(path + ".", 0) == 0;
-  });
+  reader.around_ = location();
+  return reader;
 }
 
 bool Reader::has(const std::string& key) {
   asked_.insert(key);
-  if (overridden(key)) return true;
-  return std::any_of(layers_.begin(), layers_.end(),
-                     [&](const Layer& layer) { return find_key(layer.map, key).IsDefined(); });
+  const auto is_below = [&](const auto& entry) {
+    return entry.first.starts_with(below(key) + ".");
+  };
+  return is_set(key) || std::ranges::any_of(*overrides_, is_below) ||
+         std::ranges::any_of(layers_, [&](const Layer& layer) { return bool(layer.map[key]); });
 }
 
 Location Reader::location() const {
   const Layer& first = layers_.front();
-  if (!first.map.IsDefined()) return around_.value_or(Location{first.document->name, 0, 0});
+  if (!first.map) return around_.value_or(Location{first.document->name, 0, 0});
   return location_of(*first.document, first.map);
 }
 
 std::vector<std::pair<std::string, Field>> Reader::entries() {
   std::vector<std::pair<std::string, Field>> all;
   const Layer& first = layers_.front();
-  if (first.map.IsDefined() && first.map.IsMap()) {
-    for (const auto& entry : first.map) {
-      if (!entry.first.IsScalar()) continue;
-      const std::string& key = entry.first.Scalar();
-      asked_.insert(key);
-      if (overrides_->contains(below(key))) continue;
-      all.emplace_back(key, Field(first.document, entry.second, below(key)));
-    }
+  for (const auto& [key, value] : first.map.entries()) {
+    if (!key.is_scalar()) continue;
+    asked_.insert(key.scalar());
+    if (is_set(key.scalar())) continue;
+    all.emplace_back(key.scalar(), Field(first.document, value, below(key.scalar())));
   }
   for (const auto& [path, field] : *overrides_) {
-    if (path_.empty() || path.rfind(path_ + ".", 0) != 0) continue;
-    const std::string key = path.substr(path_.size() + 1);
+    const std::string key = rest_of(path);
+    if (key.empty()) continue;
     asked_.insert(key);
     all.emplace_back(key, field);
   }
@@ -310,48 +301,44 @@ std::string Reader::rest_of(const std::string& overridden_path) const {
   return overridden_path.starts_with(prefix) ? overridden_path.substr(prefix.size()) : "";
 }
 
-void Reader::expect_only(std::span<const std::string_view> keys) const {
-  const auto require_known = [&](const std::string& key, const auto& where) {
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
-    std::vector<std::string> known(keys.begin(), keys.end());
-    std::sort(known.begin(), known.end());
-    fail_unknown(key, where(), known);
+void Reader::expect_among(std::span<const std::string> known) const {
+  const auto is_known = [&](const std::string& key) {
+    return std::ranges::find(known, key) != known.end();
   };
   for (const Layer& layer : layers_) {
-    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
-    for (const auto& entry : layer.map) {
-      if (!entry.first.IsScalar()) continue;  // finish() refuses it
-      require_known(entry.first.Scalar(),
-                    [&] { return location_of(*layer.document, entry.first); });
+    for (const auto& [key, value] : layer.map.entries()) {
+      if (key.is_scalar() && !is_known(key.scalar())) {
+        fail_unknown(key.scalar(), location_of(*layer.document, key), known);
+      }
     }
   }
   for (const auto& [path, field] : *overrides_) {
-    const std::string rest = rest_of(path);
-    if (rest.empty()) continue;
-    require_known(rest.substr(0, rest.find('.')), [&field = field] { return field.location(); });
+    const std::string rest = rest_of(path), key = rest.substr(0, rest.find('.'));
+    if (!rest.empty() && !is_known(rest) && !is_known(key)) {
+      fail_unknown(key, field.location(), known);
+    }
   }
 }
 
+void Reader::expect_only(std::span<const std::string_view> keys) const {
+  std::vector<std::string> known(keys.begin(), keys.end());
+  std::ranges::sort(known);
+  expect_among(known);
+}
+
 void Reader::finish() const {
-  const std::vector<std::string> known(asked_.begin(), asked_.end());
+  expect_among(std::vector<std::string>(asked_.begin(), asked_.end()));
   for (const Layer& layer : layers_) {
-    if (!layer.map.IsDefined() || !layer.map.IsMap()) continue;
-    for (const auto& entry : layer.map) {
-      const Location where = location_of(*layer.document, entry.first);
-      if (!entry.first.IsScalar()) throw InputError(where, "a key is not a word", "");
-      const std::string& key = entry.first.Scalar();
-      if (!asked_.contains(key)) fail_unknown(key, where, known);
+    for (const auto& [key, value] : layer.map.entries()) {
+      if (key.is_scalar()) continue;
+      throw InputError(location_of(*layer.document, key), "a key is not a word", "");
     }
   }
   for (const auto& [path, field] : *overrides_) {
-    const std::string rest = rest_of(path);
-    if (rest.empty() || asked_.contains(rest)) continue;
-    const std::string key = rest.substr(0, rest.find('.'));
-    if (!asked_.contains(key)) fail_unknown(key, field.location(), known);
-    if (key != rest && !open_.contains(key)) {
-      throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
-                       fmt::format("set {} itself", below(key)));
-    }
+    const std::string rest = rest_of(path), key = rest.substr(0, rest.find('.'));
+    if (key == rest || asked_.contains(rest) || open_.contains(key)) continue;
+    throw InputError(field.location(), fmt::format("there is nothing below {}", below(key)),
+                     fmt::format("set {} itself", below(key)));
   }
 }
 

@@ -22,10 +22,12 @@ namespace paceline::loader {
 // InputError with the place, the path's last part and a correct spelling.
 class Field {
  public:
-  Field(DocumentPtr document, const YAML::Node& node, std::string path)
-      : document_(std::move(document)), node_(node), path_(std::move(path)) {}
+  Field(DocumentPtr document, Node node, std::string path)
+      : document_(std::move(document)), node_(std::move(node)), path_(std::move(path)) {}
 
   [[nodiscard]] std::string text() const;  // any scalar
+  // Of the file that the text names, from the folder of its document.
+  [[nodiscard]] std::string file_path() const;
   [[nodiscard]] Seconds seconds() const;
   [[nodiscard]] Seconds positive_seconds() const;
   [[nodiscard]] Seconds long_time() const;         // as seconds(); hints name minutes and hours
@@ -50,7 +52,7 @@ class Field {
     return known[word(texts)].value;
   }
 
-  [[nodiscard]] const YAML::Node& node() const { return node_; }
+  [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const DocumentPtr& document() const { return document_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::vector<Field> list() const;  // its elements; not empty
@@ -67,13 +69,14 @@ class Field {
   T positive(T value, std::string_view what) const;
 
   DocumentPtr document_;
-  YAML::Node node_;
+  Node node_;
   std::string path_;
   bool is_of_several_ = false;
 };
 
 // Values that stand in for those of the file, by path: sweep axes and --set.
 using Overrides = std::map<std::string, Field>;
+inline const Overrides no_overrides;
 
 // One map of a document, read key by key. Keys that were not asked for are errors in finish(), so
 // what is asked for is the schema. A map may lie over another one that gives the values it lacks (a
@@ -81,16 +84,20 @@ using Overrides = std::map<std::string, Field>;
 class Reader {
  public:
   // `overrides` must outlive the reader.
-  Reader(DocumentPtr document, const YAML::Node& map, std::string path, const Overrides& overrides);
-  Reader(const Field& map, const Overrides& overrides);
+  Reader(DocumentPtr document, Node map, std::string path, const Overrides& overrides);
+  // Without any: a map, or the one of a document.
+  explicit Reader(const Field& map);
+  explicit Reader(const DocumentPtr& document);
 
   // What this map lacks is looked up there.
-  void lay_over(DocumentPtr document, const YAML::Node& map);
+  void lay_over(DocumentPtr document, Node map);
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
   // As find, for a list of maps: overrides may reach below it by number (layers.0.forward).
   [[nodiscard]] std::optional<Field> find_list(const std::string& key);
+  // Of a file, whose key `schema` names its format.
+  void expect_schema(std::string_view format);
   // The map under a key; empty when there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
@@ -118,11 +125,11 @@ class Reader {
  private:
   struct Layer {
     DocumentPtr document;
-    YAML::Node map;  // a map, or undefined
+    Node map;  // a map, or nothing
   };
 
   [[nodiscard]] std::string below(const std::string& key) const;
-  [[nodiscard]] bool overridden(const std::string& key) const;
+  void expect_among(std::span<const std::string> known) const;
   [[noreturn]] void fail_unknown(const std::string& key, Location where,
                                  std::span<const std::string> known) const;
   // Of an override of this map: the path below it, empty for those of others.
@@ -139,5 +146,8 @@ class Reader {
 // The candidate with the fewest edits from `word`, if they are few enough to be a slip.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  std::span<const std::string> candidates);
+// A hint where it is none of them: "did you mean ddp? known: ddp, fsdp".
+[[nodiscard]] std::string known_ones(std::string_view word,
+                                     std::span<const std::string> candidates);
 
 }  // namespace paceline::loader

@@ -80,12 +80,6 @@ struct ValueOf {
   Value operator()(auto) const { return settings::ByHand{}; }
 };
 
-std::vector<std::string_view> names_of(std::span<const settings::Key> keys) {
-  std::set<std::string_view> names;  // several keys may be in one map
-  for (const settings::Key& key : keys) names.insert(settings::top_of(key));
-  return {names.begin(), names.end()};
-}
-
 std::string refusal_of(const settings::Needs& needs) {
   if (!needs.refusal.empty()) return std::string(needs.refusal);
   const auto& [first, second] = needs.values;
@@ -95,6 +89,12 @@ std::string refusal_of(const settings::Needs& needs) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> names_of(std::span<const settings::Key> keys) {
+  std::set<std::string_view> names;  // several keys may be in one map
+  for (const settings::Key& key : keys) names.insert(settings::top_of(key));
+  return {names.begin(), names.end()};
+}
 
 settings::Settings read_settings(Reader& map, std::span<const settings::Key> keys,
                                  const settings::Settings& around) {
@@ -123,8 +123,8 @@ Section::Section(Reader map, std::span<const settings::Key> keys, const settings
   settings_ = read_settings(map_, keys_, around);
 }
 
-void Section::lay_over(DocumentPtr document, const YAML::Node& map) {
-  map_.lay_over(std::move(document), map);
+void Section::lay_over(DocumentPtr document, Node map) {
+  map_.lay_over(std::move(document), std::move(map));
   settings_ = read_settings(map_, keys_, {});
 }
 
@@ -132,10 +132,20 @@ void Section::assume(std::string_view key, settings::Value value) {
   if (!is_given(key)) settings_.set(key, value);
 }
 
-std::optional<Field> Section::field(std::string_view key) { return map_.find(std::string(key)); }
+std::optional<Field> Section::field(std::string_view key) {
+  const std::size_t dot = key.find('.');
+  if (dot == key.npos) return map_.find(std::string(key));
+  return map_.map(std::string(key.substr(0, dot))).find(std::string(key.substr(dot + 1)));
+}
 
 Field Section::require(std::string_view key) {
   return map_.require(std::string(key), settings_.key_of(key).example);
+}
+
+std::string Section::text(std::string_view key) {
+  if (says(settings_.key_of(key), settings::required)) return require(key).text();
+  const auto given = field(key);
+  return given ? given->text() : "";
 }
 
 void Section::refuse_set(const char* key, const std::string& what, const std::string& hint) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/settings/settings.h"
 #include "scenarios/loader/document/reader.h"
@@ -17,6 +18,9 @@ namespace paceline::loader {
 [[nodiscard]] settings::Settings read_settings(Reader& map, std::span<const settings::Key> keys,
                                                const settings::Settings& around);
 
+// What stands in a map itself, of the keys of a table.
+[[nodiscard]] std::vector<std::string_view> names_of(std::span<const settings::Key> keys);
+
 // A map of a document read by a table of keys, which must outlive it. All that the table says is
 // held against the map: unknown keys, types and ranges when it is read, required keys when they are
 // taken, and what keys need in finish(). All members throw InputError.
@@ -25,7 +29,7 @@ class Section {
   Section(Reader map, std::span<const settings::Key> keys);
 
   // What this map lacks is looked up there. Precondition: no range depends on the section around.
-  void lay_over(DocumentPtr document, const YAML::Node& map);
+  void lay_over(DocumentPtr document, Node map);
   // What holds in this file where a key is not given.
   void assume(std::string_view key, settings::Value value);
 
@@ -42,9 +46,12 @@ class Section {
     return settings_.get<T>(key);
   }
 
-  // As it stands in the document, for what is read by hand and for messages.
+  // As it stands in the document, for what is read by hand and for messages; of a key within a map
+  // ("optimizer.kind") as well.
   [[nodiscard]] std::optional<Field> field(std::string_view key);
   [[nodiscard]] Field require(std::string_view key);
+  // A text; of a key that is not required empty where it is not given.
+  [[nodiscard]] std::string text(std::string_view key);
   // The section under a key.
   [[nodiscard]] Section below(std::string_view key);
   [[nodiscard]] Reader& map() { return map_; }

@@ -1,21 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "models/settings/key.h"
 #include "models/shipped_file.h"
-#include "scenarios/errors.h"
-#include "scenarios/loader/job/money.h"
+#include "scenarios/loader/job/prices.h"
 
 namespace paceline {
-
-namespace loader {
-class Field;
-}
 
 // Nodes that can be taken away at any time.
 struct Spot {
@@ -36,8 +31,8 @@ struct Machine {
   std::string source, date;              // of its prices; the date as 2026-11-26
   std::uint32_t gpus_per_node = 1;
   Location where;
-  std::shared_ptr<const loader::Field> cluster;       // never null
-  std::shared_ptr<const loader::Field> device_field;  // likewise; messages about it point there
+  std::optional<loader::Field> cluster;       // of one that was read
+  std::optional<loader::Field> device_field;  // likewise; messages about it point there
 
   // "aws p4d.24xlarge".
   [[nodiscard]] std::string full_name() const { return catalogue + " " + name; }
@@ -46,4 +41,28 @@ struct Machine {
 // scenarios/library/catalogues
 [[nodiscard]] std::span<const ShippedFile> shipped_catalogues();
 
+namespace loader {
+
+[[nodiscard]] std::span<const settings::Key> catalogue_keys();
+[[nodiscard]] std::span<const settings::Key> machine_keys();  // of an entry of its `machines`
+[[nodiscard]] std::span<const settings::Key> spot_keys();     // of a machine, where it is a map
+
+struct Catalogue {
+  std::string name;
+  std::vector<Machine> machines;  // in file order, one or more
+};
+
+// A shipped catalogue by its name, or a file beside the document of the field (schema
+// paceline.catalogue/1). Each machine's cluster and device are loaded, so what is wrong with them
+// is said with its place. Throws InputError.
+[[nodiscard]] Catalogue load_catalogue(const Field& name, Prices& prices);
+
+// The same of a document. Precondition: it is a map.
+[[nodiscard]] Catalogue read_catalogue(const DocumentPtr& document, Prices& prices);
+
+// A device by what two fields that name it have in common: the name of a shipped one, or the path
+// of a file, from the working directory.
+[[nodiscard]] std::string device_named_by(const Field& field);
+
+}  // namespace loader
 }  // namespace paceline

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/units/units.h"
@@ -68,13 +70,16 @@ class PlannedJob {
   std::vector<std::uint32_t> measured_batches(const Machine& machine) const;  // of its device
 
   // The job on so many nodes of a machine, as a scenario of one point that `settings` complete:
-  // batch, passes, strategy, bucket cap. Fidelity closed. Messages about the workload show its
+  // batch, passes, strategy, bucket cap. Messages about the workload show its
   // place in the job's file. Several threads may ask at once. Throws InputError.
   [[nodiscard]] ScenarioFile scenario(const Machine& machine, std::uint32_t nodes,
                                       const std::vector<ScenarioFile::Setting>& settings) const;
 
-  struct Parts;  // of its text
-  std::shared_ptr<const Parts> parts;
+  // Of its text: sections of scenarios, by path; settings of these; and devices (as
+  // loader::device_named_by has them) and batches with which one GPU was measured.
+  std::map<std::string, loader::Field> sections;
+  std::vector<ScenarioFile::Setting> settings;
+  std::set<std::pair<std::string, std::uint32_t>> measured;
 };
 
 // Schema paceline.job/1. `settings` stand in for values of the file, as --set does. Throws

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "models/training/strategy.h"
-#include "scenarios/loader/job/amount.h"
+#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/job/job.h"
-#include "scenarios/loader/load_training.h"
+#include "scenarios/loader/job/prices.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -20,6 +20,7 @@ using settings::Map;
 using settings::Number;
 using settings::OneOf;
 using settings::required;
+using settings::rows;
 using settings::Structure;
 using settings::Text;
 using settings::Throughput;
@@ -39,26 +40,17 @@ constexpr std::array amount_table{
         "`sequence`, or of the network's"},
 };
 
-std::span<const Form> throughput_forms() {
-  static constexpr std::array forms{Form{Throughput{.or_tokens = true}}};
-  return forms;
-}
+constexpr std::array throughput_forms{Form{Throughput{.or_tokens = true}}};
 
-std::span<const Form> texts_forms() {
-  static constexpr std::array forms{Form{Text{"text"}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array texts_forms{Form{Text{"text"}, Form::Of::list}};
 
-std::span<const Form> devices_forms() {
-  static constexpr std::array forms{
-      Form{Text{"a name, or a file", shipped_devices}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array devices_forms{
+    Form{Text{"a name, or a file", shipped_devices}, Form::Of::list}};
 
 constexpr std::array target_table{
     Key{"deadline", Time{.above_zero = true, .is_long = true}, "none",
         "from the start of the first node to the end of the last step"},
-    Key{"throughput", Structure{"a throughput", throughput_forms}, "none",
+    Key{"throughput", Structure{"a throughput", rows<throughput_forms>}, "none",
         "of training while it runs, in samples/s or, of a network with a sequence, tokens/s",
         "20000 samples/s"},
     Key{"budget", Text{.what = "a price", .pattern = price_pattern}, "none", "for all of it",
@@ -83,13 +75,13 @@ constexpr std::array accumulation_table{
 constexpr std::array limits_table{
     Key{"nodes", Count{1, 1'000'000}, std::uint64_t{32}, "at most"},
     Key{"gpus", Count{1, 1'000'000}, "any number", "of all nodes, at most"},
-    Key{"regions", Structure{"a list of texts", texts_forms}, "all",
+    Key{"regions", Structure{"a list of texts", rows<texts_forms>}, "all",
         "only machines whose `region` is one of these or begins with one, or whose `area` is one; "
         "those that name neither are in all",
         "[us, eu-west]"},
-    Key{"devices", Structure{"a list of devices", devices_forms}, "all",
+    Key{"devices", Structure{"a list of devices", rows<devices_forms>}, "all",
         "only machines with one of these", "[a100-sxm4-40gb]"},
-    Key{"machines", Structure{"a list of texts", texts_forms}, "all",
+    Key{"machines", Structure{"a list of texts", rows<texts_forms>}, "all",
         "only machines of these names, with their catalogue's before it or without",
         "[p4d.24xlarge]"},
 };
@@ -101,12 +93,11 @@ constexpr std::array checkpoint_table{
         "40s"},
 };
 
-std::span<const Key> checkpoint_keys() { return checkpoint_table; }
-
 constexpr std::array overheads_table{
     Key{"start", Time{.is_long = true}, Seconds(0),
         "until the first step, and again after each failure"},
-    Key{"checkpoint", Map{checkpoint_keys}, "", "what failures cost no more than the time since"},
+    Key{"checkpoint", Map{rows<checkpoint_table>}, "",
+        "what failures cost no more than the time since"},
     Key{"mtbf_per_node", Time{.above_zero = true, .is_long = true}, "none fails",
         "mean time between failures of a node"},
 };
@@ -115,19 +106,11 @@ constexpr std::array measured_on_table{
     Key{"device", Text{"a name, or a file", shipped_devices}, required,
         "as a scenario's `workload.device`", "v100-sxm2-16gb"},
     Key{"batch", Count{1, 100'000'000}, required, "samples of a pass", "256"},
-    Key{"throughput", Structure{"a throughput", throughput_forms}, required,
+    Key{"throughput", Structure{"a throughput", rows<throughput_forms>}, required,
         "of one GPU, in samples/s or, of a network with a sequence, tokens/s", "740 samples/s"},
     Key{"precision", Text{"fp32, tf32, amp, bf16 or fp16"}, "the workload's",
         "rows of another one than the workload's are left out", "amp"},
 };
-
-std::span<const Key> amount_keys() { return amount_table; }
-std::span<const Key> target_keys() { return target_table; }
-std::span<const Key> global_batch_keys() { return global_batch_table; }
-std::span<const Key> batch_per_gpu_keys() { return batch_per_gpu_table; }
-std::span<const Key> accumulation_keys() { return accumulation_table; }
-std::span<const Key> limits_keys() { return limits_table; }
-std::span<const Key> overheads_keys() { return overheads_table; }
 
 constexpr std::array<std::string_view, 3> pricing_words{"on_demand", "spot", "both"};
 
@@ -152,20 +135,11 @@ std::span<const Key> training_of_job_keys() {
   return keys;
 }
 
-std::span<const Form> workload_forms() {
-  static constexpr std::array forms{Form{Map{workload_of_job_keys}}};
-  return forms;
-}
+constexpr std::array workload_forms{Form{Map{workload_of_job_keys}}};
 
-std::span<const Form> training_forms() {
-  static constexpr std::array forms{Form{Map{training_of_job_keys}}};
-  return forms;
-}
+constexpr std::array training_forms{Form{Map{training_of_job_keys}}};
 
-std::span<const Form> measured_forms() {
-  static constexpr std::array forms{Form{Map{measured_on_keys}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array measured_forms{Form{Map{measured_on_keys}, Form::Of::list}};
 
 std::span<const Form> strategies_forms() {
   static const auto names = strategies_of_jobs();
@@ -173,53 +147,47 @@ std::span<const Form> strategies_forms() {
   return forms;
 }
 
-std::span<const Form> sizes_forms() {
-  static constexpr std::array forms{Form{settings::Size{}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array sizes_forms{Form{settings::Size{}, Form::Of::list}};
 
-std::span<const Form> catalogues_forms() {
-  static constexpr std::array forms{
-      Form{Text{"a name, or a file", shipped_catalogues}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array catalogues_forms{
+    Form{Text{"a name, or a file", shipped_catalogues}, Form::Of::list}};
 
 constexpr std::array job_file_table{
-    Key{"schema", Text{"paceline.job/1"}, required, "the format of this file", "paceline.job/1"},
+    schema_key("paceline.job/1"),
     Key{"name", Text{"text"}, required, "the title of the report", "ResNet-50, 90 epochs"},
-    Key{"workload", Structure{"a map", workload_forms}, required,
+    Key{"workload", Structure{"a map", rows<workload_forms>}, required,
         "a scenario's `workload`, without what depends on machines and batches: `batch_per_gpu`, "
         "`device`, `trace` and what was measured on one GPU (`measured_on` has it). `layers` want "
         "their `layers_batch`, and machines of one device",
         "{model: resnet50, precision: amp}"},
-    Key{"amount", Map{amount_keys}, required, "how much is trained",
+    Key{"amount", Map{rows<amount_table>}, required, "how much is trained",
         "{epochs: 90, samples_per_epoch: 1281167}"},
-    Key{"target", Map{target_keys}, required, "what has to be reached, all of it",
+    Key{"target", Map{rows<target_table>}, required, "what has to be reached, all of it",
         "{deadline: 6h}"},
     Key{"probability", Fraction{0.5, 0.999}, 0.9, "that the targets are reached"},
-    Key{"global_batch", Map{global_batch_keys}, "",
+    Key{"global_batch", Map{rows<global_batch_table>}, "",
         "samples a step. It or `batch_per_gpu` is required"},
-    Key{"batch_per_gpu", Map{batch_per_gpu_keys}, "", "samples a GPU and pass"},
-    Key{"gradient_accumulation", Map{accumulation_keys}, "", "passes a step"},
-    Key{"measured_on", Structure{"a list of maps", measured_forms}, "none",
+    Key{"batch_per_gpu", Map{rows<batch_per_gpu_table>}, "", "samples a GPU and pass"},
+    Key{"gradient_accumulation", Map{rows<accumulation_table>}, "", "passes a step"},
+    Key{"measured_on", Structure{"a list of maps", rows<measured_forms>}, "none",
         "what somebody has measured of this workload on one GPU; the table below has its keys",
         "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
-    Key{"training", Structure{"a map", training_forms}, "as a scenario's",
+    Key{"training", Structure{"a map", rows<training_forms>}, "as a scenario's",
         "a scenario's `training`, without `strategy`, `bucket_cap` and `gradient_accumulation`; "
         "keys of one strategy count for that one",
         "{optimizer: {kind: adam}}"},
     Key{"strategies", Structure{"a list of strategies", strategies_forms}, "[ddp, fsdp]",
         "to consider", "[ddp, fsdp]"},
-    Key{"bucket_caps", Structure{"a list of sizes", sizes_forms}, "[25MiB, 100MiB]",
+    Key{"bucket_caps", Structure{"a list of sizes", rows<sizes_forms>}, "[25MiB, 100MiB]",
         "to consider, for strategies that have the key `bucket_cap`", "[25MiB]"},
-    Key{"catalogue", Structure{"a list of names, or files", catalogues_forms},
+    Key{"catalogue", Structure{"a list of names, or files", rows<catalogues_forms>},
         "[aws, azure, gcp, oci]",
         "of machines: shipped ones, or files of schema `paceline.catalogue/1` beside the job",
         "[aws, my-machines.yaml]"},
     Key{"pricing", OneOf{pricing_words}, std::uint64_t{0},
         "prices to consider; machines of one's own have theirs with any"},
-    Key{"limits", Map{limits_keys}, "", "of what is considered"},
-    Key{"overheads", Map{overheads_keys}, "", "what a run takes beside its steps"},
+    Key{"limits", Map{rows<limits_table>}, "", "of what is considered"},
+    Key{"overheads", Map{rows<overheads_table>}, "", "what a run takes beside its steps"},
 };
 
 }  // namespace

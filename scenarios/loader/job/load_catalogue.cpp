@@ -1,5 +1,3 @@
-#include "scenarios/loader/job/load_catalogue.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,27 +12,25 @@
 #include "models/units/parse.h"
 #include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/data_files/shipped.h"
-#include "scenarios/loader/job/owned.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline::loader {
 namespace {
 
 using settings::Count;
 using settings::Form;
+using settings::Fraction;
 using settings::Key;
 using settings::Map;
 using settings::required;
+using settings::rows;
 using settings::Structure;
 using settings::Text;
-
-constexpr std::string_view schema_word = "paceline.catalogue/1";
+using settings::Time;
 
 constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
 
-std::span<const Form> machines_forms() {
-  static constexpr std::array forms{Form{Map{machine_keys}, Form::Of::list}};
-  return forms;
-}
+constexpr std::array machines_forms{Form{Map{machine_keys}, Form::Of::list}};
 
 std::span<const Key> nodes_keys() {
   static const std::vector<Key> keys = [] {
@@ -45,32 +41,43 @@ std::span<const Key> nodes_keys() {
   return keys;
 }
 
-std::span<const Form> nodes_forms() {
-  static constexpr std::array forms{Form{Map{nodes_keys}}};
-  return forms;
-}
+constexpr std::array nodes_forms{Form{Map{nodes_keys}}};
 
-std::span<const Form> spot_forms() {
-  static constexpr std::array forms{Form{price_of_time}, Form{Map{spot_keys}}};
-  return forms;
-}
+constexpr std::array spot_forms{Form{price_of_time}, Form{Map{spot_keys}}};
 
 constexpr std::array catalogue_table{
-    Key{"schema", Text{schema_word}, required, "the format of this file", schema_word},
+    schema_key("paceline.catalogue/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "ours"},
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
     Key{"date", Text{.what = "a date", .pattern = "^[0-9]{4}-[01][0-9]-[0-3][0-9]$"}, required,
         "when they were", "2026-11-26"},
-    Key{"machines", Structure{"a list of maps", machines_forms}, required,
+    Key{"machines", Structure{"a list of maps", rows<machines_forms>}, required,
         "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
+};
+
+constexpr std::array owned_table{
+    Key{"price", Text{.what = "a price", .pattern = price_pattern}, required,
+        "of a node, with what it needs of a network", "42000 USD"},
+    Key{"lifetime", Time{.above_zero = true, .is_long = true}, required,
+        "after which it is worth nothing", "4y"},
+    Key{"in_use", Fraction{0.01, 1}, required, "part of its lifetime in which it is used", "80%"},
+    Key{"upkeep", Fraction{0, 1}, 0.0, "of its price a year: space, people, repairs"},
+    Key{"power", Text{.what = "a power", .pattern = R"(^\s*[0-9.eE+-]+\s*[kM]?W\s*$)"},
+        "not counted", "of a node in use, with its cooling", "4.2kW"},
+    Key{"electricity",
+        Text{.what = "a price of energy", .pattern = price_of_energy_pattern},
+        required,
+        "what its power costs",
+        "0.15 USD/kWh",
+        {"power"}},
 };
 
 constexpr std::array machine_table{
     Key{"name", Text{"text"}, required,
         "what its seller calls it; with its `region` it stands once in a catalogue",
         "p4d.24xlarge"},
-    Key{"cluster", Structure{"a map", nodes_forms}, required,
+    Key{"cluster", Structure{"a map", rows<nodes_forms>}, required,
         "a scenario's `cluster`, without `nodes`: what the nodes are and what joins them",
         "{preset: aws-p4d-24xlarge}"},
     Key{"device", Text{"a name, or a file", shipped_devices}, "the preset's `gpu`",
@@ -79,9 +86,9 @@ constexpr std::array machine_table{
         "us-east-1"},
     Key{"area", Text{"text"}, "none", "where that is, in words that sellers share: us, eu", "us"},
     Key{"price", price_of_time, "none", "of a node, on demand", "21.96 USD/h"},
-    Key{"spot", Structure{"a price of time, or a map", spot_forms}, "none",
+    Key{"spot", Structure{"a price of time, or a map", rows<spot_forms>}, "none",
         "of a node that may be taken away at any time", "6.29 USD/h"},
-    Key{"owned", Map{owned_keys}, "",
+    Key{"owned", Map{rows<owned_table>}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
     Key{"at_most", Count{1, 1'000'000}, "any number",
@@ -97,9 +104,6 @@ constexpr std::array spot_table{
         "replaced",
         "2%/h"},
 };
-
-constexpr std::array<std::string_view, 5> file_keys{"schema", "name", "source", "date", "machines"};
-static_assert(std::ranges::equal(file_keys, catalogue_table, {}, {}, &Key::name));
 
 // What is the same for all machines of a catalogue.
 struct Origin {
@@ -134,17 +138,34 @@ double preemptions_of(const Field& field) {
   return *percent / 100 / std::get<Seconds>(time).value();
 }
 
-Spot read_spot(Section& machine, const Field& field, OneCurrency& currency) {
-  if (!field.node().IsMap()) return {currency.price_of_time(field), std::nullopt};
+Spot read_spot(Section& machine, const Field& field, Prices& prices) {
+  if (!field.node().is_map()) return {prices.of_time(field), std::nullopt};
   Section section(machine.map().map("spot"), spot_table);
-  Spot spot{currency.price_of_time(section.require("price")), std::nullopt};
+  Spot spot{prices.of_time(section.require("price")), std::nullopt};
   if (const auto part = section.field("preemptions"))
     spot.preemptions_per_s = preemptions_of(*part);
   section.finish();
   return spot;
 }
 
-void read_prices(Section& section, OneCurrency& currency, Machine& machine) {
+// Of a node in use: price (1 / lifetime + upkeep) / in_use + power x electricity, each year of
+// 365.25 days.
+MoneyPerSecond read_owned(Section section, Prices& prices) {
+  constexpr Seconds year(31557600);
+  const Money price = prices.amount(section.require("price"));
+  const MoneyPerSecond standing =
+      price / section.get<Seconds>("lifetime") + section.get<double>("upkeep") * (price / year);
+  MoneyPerSecond in_use = standing / section.get<double>("in_use");
+  if (const auto power = section.field("power")) {
+    const auto parsed = parse_power(power->text());
+    if (const auto* error = std::get_if<UnitError>(&parsed)) power->fail(error->what, error->hint);
+    in_use += std::get<Watts>(parsed) * prices.of_energy(section.require("electricity"));
+  }
+  section.finish();
+  return in_use;
+}
+
+void read_prices(Section& section, Prices& prices, Machine& machine) {
   const auto price = section.field("price"), spot = section.field("spot"),
              owned = section.field("owned");
   if (!price && !spot && !owned) {
@@ -153,18 +174,17 @@ void read_prices(Section& section, OneCurrency& currency, Machine& machine) {
         "write price: 21.96 USD/h, spot: 6.29 USD/h or owned: {price: 42000 USD, ...}");
   }
   if (price && owned) price->fail("stands beside owned", "keep one of them");
-  if (price) machine.price = currency.price_of_time(*price);
-  if (spot) machine.spot = read_spot(section, *spot, currency);
+  if (price) machine.price = prices.of_time(*price);
+  if (spot) machine.spot = read_spot(section, *spot, prices);
   if (!owned) return;
   machine.is_owned = true;
-  machine.price = price_in_use(read_owned(section.below("owned"), currency));
+  machine.price = read_owned(section.below("owned"), prices);
 }
 
 // Loads both, to see that they can be.
 void read_nodes(Section& section, Machine& machine) {
-  static const Overrides none;
   const Field cluster = section.require("cluster");
-  Section described(Reader(cluster, none), cluster_keys());
+  Section described(Reader(cluster), cluster_keys());
   if (const auto nodes = described.field("nodes")) {
     nodes->fail("is of a scenario, and a catalogue's machines come in any number",
                 "leave it out, or write at_most beside cluster");
@@ -172,31 +192,30 @@ void read_nodes(Section& section, Machine& machine) {
   const auto loaded = load_described_cluster(std::move(described)).cluster;
   machine.gpus_per_node = loaded.gpus_per_node;
   if (loaded.network.bandwidth == BytesPerSecond(0)) machine.at_most = 1;
-  machine.cluster = std::make_shared<const Field>(cluster.document(), cluster.node(), "cluster");
+  machine.cluster.emplace(cluster.document(), cluster.node(), "cluster");
   const auto named = section.field("device");
   if (!named && loaded.gpu.empty()) {
     throw InputError(section.location(), "device is missing", "write device: a100-sxm4-40gb");
   }
-  const Field device(cluster.document(), named ? named->node() : YAML::Node(loaded.gpu),
+  const Field device(cluster.document(), named ? named->node() : Node(loaded.gpu),
                      "workload.device");
   (void)load_device(device);
   machine.device = device_named_by(device);
-  machine.device_field = std::make_shared<const Field>(device);
+  machine.device_field = device;
 }
 
-Machine read_machine(const Field& entry, const Origin& origin, OneCurrency& currency) {
-  static const Overrides none;
-  Section section(Reader(entry.document(), entry.node(), "", none), machine_table);
+Machine read_machine(const Field& entry, const Origin& origin, Prices& prices) {
+  Section section(Reader(entry.document(), entry.node(), "", no_overrides), machine_table);
   Machine machine;
   machine.catalogue = origin.catalogue;
   machine.source = origin.source;
   machine.date = origin.date;
   machine.where = entry.location();
-  machine.name = section.require("name").text();
-  if (const auto region = section.field("region")) machine.region = region->text();
-  if (const auto area = section.field("area")) machine.area = area->text();
+  machine.name = section.text("name");
+  machine.region = section.text("region");
+  machine.area = section.text("area");
   machine.at_most = section.find<std::uint32_t>("at_most");
-  read_prices(section, currency, machine);
+  read_prices(section, prices, machine);
   read_nodes(section, machine);
   section.finish();
   return machine;
@@ -208,22 +227,18 @@ std::span<const Key> catalogue_keys() { return catalogue_table; }
 std::span<const Key> machine_keys() { return machine_table; }
 std::span<const Key> spot_keys() { return spot_table; }
 
-Catalogue load_catalogue(const Field& name, OneCurrency& currency) {
-  return read_catalogue(named_document(name, shipped_catalogues(), {schema_word, file_keys}),
-                        currency);
+Catalogue load_catalogue(const Field& name, Prices& prices) {
+  return read_catalogue(named_document(name, shipped_catalogues(), catalogue_table), prices);
 }
 
-Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
-  static const Overrides none;
-  count_elements(document->root);
-  Section file(Reader(document, document->root, "", none), catalogue_table);
+Catalogue read_catalogue(const DocumentPtr& document, Prices& prices) {
+  Section file(Reader(document), catalogue_table);
   (void)file.require("schema");  // named_document has looked at it
-  const Origin origin{file.require("name").text(), file.require("source").text(),
-                      read_date(file.require("date"))};
+  const Origin origin{file.text("name"), file.text("source"), read_date(file.require("date"))};
   Catalogue catalogue{origin.catalogue, {}};
   std::set<std::pair<std::string, std::string>> known;  // names and regions
   for (const Field& entry : file.require("machines").list()) {
-    catalogue.machines.push_back(read_machine(entry, origin, currency));
+    catalogue.machines.push_back(read_machine(entry, origin, prices));
     const Machine& machine = catalogue.machines.back();
     if (known.emplace(machine.name, machine.region).second) continue;
     throw InputError(
@@ -238,15 +253,9 @@ Catalogue read_catalogue(const DocumentPtr& document, OneCurrency& currency) {
 }
 
 std::string device_named_by(const Field& field) {
-  std::string text = field.text();
-  if (!text.ends_with(".yaml") && !text.ends_with(".yml")) return text;
-  return (std::filesystem::path(field.document()->folder) / text).lexically_normal().string();
-}
-
-void count_elements(const YAML::Node& node) {
-  if (!node.IsMap() && !node.IsSequence()) return;
-  (void)node.size();
-  for (const auto& entry : node) count_elements(node.IsMap() ? entry.second : YAML::Node(entry));
+  const std::string text = field.text();
+  return names_a_file(text) ? std::filesystem::path(field.file_path()).lexically_normal().string()
+                            : text;
 }
 
 }  // namespace paceline::loader

@@ -6,15 +6,13 @@
 #include <set>
 #include <utility>
 
+#include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job.h"
 #include "scenarios/loader/job/job_keys.h"
-#include "scenarios/loader/job/job_parts.h"
-#include "scenarios/loader/job/load_catalogue.h"
 #include "scenarios/loader/job/machine_limits.h"
-#include "scenarios/loader/load_training.h"
 #include "scenarios/loader/sections.h"
-#include "scenarios/loader/setting_field.h"
 
 namespace paceline {
 
@@ -24,8 +22,6 @@ using loader::Reader;
 using loader::Section;
 
 namespace {
-
-constexpr std::string_view job_schema = "paceline.job/1";
 
 void refuse(Reader& section, std::span<const loader::SaidElsewhere> keys) {
   for (const loader::SaidElsewhere& one : keys) {
@@ -56,7 +52,7 @@ class JobReader {
       const std::size_t dot = one.path.find('.');
       const std::string section = one.path.substr(0, dot);
       if (dot != one.path.npos && (section == "workload" || section == "training")) {
-        settings_below_.push_back(one);
+        job_.settings.push_back(one);
       }
     }
   }
@@ -82,12 +78,10 @@ class JobReader {
   Overrides overrides_;
   loader::DocumentPtr document_;
   Section file_;
-  std::vector<ScenarioFile::Setting> settings_below_;
   PlannedJob job_;
   Scenario workload_;  // of it the network, if it is a model, and the precision
-  std::optional<Field> training_, layers_;
-  std::vector<MeasuredOnOneGpu> measured_;
-  loader::OneCurrency currency_;
+  std::optional<Field> layers_;
+  loader::Prices prices_;
 };
 
 Overrides JobReader::overrides_of(const std::vector<ScenarioFile::Setting>& settings) {
@@ -101,14 +95,14 @@ Overrides JobReader::overrides_of(const std::vector<ScenarioFile::Setting>& sett
 }
 
 void JobReader::read_workload() {
-  (void)file_.require("workload");
+  job_.sections.emplace("workload", file_.require("workload"));
   Reader map = file_.map().map("workload");
   refuse(map, loader::workload_elsewhere);
   Section section(std::move(map), loader::workload_keys());
   layers_ = section.field("layers");
   if (const auto said = section.field("precision")) {
     const auto compute =
-        said->node().IsMap() ? section.map().map("precision").find("compute") : said;
+        said->node().is_map() ? section.map().map("precision").find("compute") : said;
     if (compute) workload_.precision = compute->word<workload::Precision>();
   }
   job_.network = layers_ ? "layers" : "";
@@ -127,7 +121,7 @@ void JobReader::read_workload() {
 }
 
 void JobReader::read_training() {
-  training_ = file_.field("training");
+  if (const auto training = file_.field("training")) job_.sections.emplace("training", *training);
   if (!file_.map().has("training")) return;
   Reader map = file_.map().map("training");
   refuse(map, loader::training_elsewhere);
@@ -175,7 +169,7 @@ void JobReader::read_targets() {
   if (const auto field = target.field("throughput")) {
     job_.targets.throughput = throughput_of(*field, workload_);
   }
-  if (const auto field = target.field("budget")) job_.targets.budget = currency_.price(*field);
+  if (const auto field = target.field("budget")) job_.targets.budget = prices_.amount(*field);
   target.finish();
   if (job_.targets.deadline || job_.targets.throughput || job_.targets.budget) return;
   throw InputError(target.location(), "target names none",
@@ -219,24 +213,26 @@ void JobReader::read_batches() {
 void JobReader::read_measured() {
   const auto list = file_.field("measured_on");
   if (!list) return;
-  static const Overrides none;
+  // As scenarios have it, below their workload.
+  job_.sections.emplace("workload.measured_on",
+                        Field(list->document(), list->node(), "workload.measured_on"));
   std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;
   for (const Field& entry : list->list()) {
-    Section row(Reader(entry, none), loader::measured_on_keys());
+    Section row(Reader(entry), loader::measured_on_keys());
     const Field device = row.require("device");
     (void)loader::load_device(device);
-    MeasuredOnOneGpu one{loader::device_named_by(device), row.get<std::uint32_t>("batch"),
-                         std::nullopt, entry};
+    const std::string name = loader::device_named_by(device);
+    const auto batch = row.get<std::uint32_t>("batch");
     (void)throughput_of(row.require("throughput"), workload_);
-    if (const auto said = row.field("precision")) {
-      one.precision = said->word<workload::Precision>();
-    }
+    std::optional<workload::Precision> precision;
+    if (const auto said = row.field("precision")) precision = said->word<workload::Precision>();
     row.finish();
-    if (!known.emplace(one.device, one.batch, one.precision).second) {
+    if (!known.emplace(name, batch, precision).second) {
       row.require("batch").fail("is twice of its device", "leave one of them out");
     }
-    if (one.precision.value_or(workload_.precision) != workload_.precision) continue;
-    measured_.push_back(std::move(one));
+    if (precision.value_or(workload_.precision) == workload_.precision) {
+      job_.measured.emplace(name, batch);
+    }
   }
 }
 
@@ -248,9 +244,9 @@ std::vector<Field> fields_or(Section& file, const char* key, const Field& by_def
 // A list that holds unless the file has one.
 Field list_of(const loader::DocumentPtr& document, const char* key,
               std::initializer_list<const char*> words) {
-  YAML::Node list(YAML::NodeType::Sequence);
-  for (const char* word : words) list.push_back(word);
-  return {document, list, key};
+  std::vector<loader::Node> list;
+  for (const char* word : words) list.emplace_back(word);
+  return {document, loader::Node(std::move(list)), key};
 }
 
 void JobReader::read_strategies() {
@@ -282,7 +278,7 @@ void JobReader::read_catalogues() {
   std::vector<Machine> all;
   for (const Field& field : fields_or(
            file_, "catalogue", list_of(document_, "catalogue", {"aws", "azure", "gcp", "oci"}))) {
-    auto catalogue = loader::load_catalogue(field, currency_);
+    auto catalogue = loader::load_catalogue(field, prices_);
     if (!names.insert(catalogue.name).second) {
       field.fail(fmt::format("is named {}, as another one is", catalogue.name),
                  "give each its own name");
@@ -353,18 +349,13 @@ void JobReader::try_one() const {
 }
 
 PlannedJob JobReader::read() {
-  if (!document_->root.IsMap()) {
+  if (!document_->root.is_map()) {
     throw InputError({job_.path, 0, 0}, "is not a job",
                      "write schema: paceline.job/1 and its keys");
   }
-  loader::count_elements(document_->root);
-  for (const auto& [path, field] : overrides_) loader::count_elements(field.node());
-  const Field schema = file_.require("schema");
-  if (schema.text() != job_schema) {
-    schema.fail("is not known", fmt::format("write schema: {}", job_schema));
-  }
-  const Field name = file_.require("name");
-  job_.name = name.text();
+  file_.map().expect_schema("paceline.job/1");
+  job_.name = file_.text("name");
+  job_.sections.emplace("name", file_.require("name"));
   job_.text = document_->text;
   read_workload();
   read_training();
@@ -379,13 +370,7 @@ PlannedJob JobReader::read() {
   read_overheads();
   file_.finish();
   refuse_layers_of_several_devices();
-  if (!currency_.name().empty()) job_.currency = currency_.name();
-  auto parts = std::make_shared<PlannedJob::Parts>(PlannedJob::Parts{
-      name, file_.require("workload"), training_, settings_below_, measured_, {}});
-  if (const auto list = file_.field("measured_on")) {
-    parts->measured_on.emplace(list->document(), list->node(), "workload.measured_on");
-  }
-  job_.parts = std::move(parts);
+  if (!prices_.currency().empty()) job_.currency = prices_.currency();
   try_one();
   return std::move(job_);
 }

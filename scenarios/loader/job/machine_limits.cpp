@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "scenarios/loader/job/load_catalogue.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline::loader {
 namespace {
@@ -47,17 +47,13 @@ constexpr Choice names{"machines", is_named,
 [[noreturn]] void fail_unknown(const Field& word, const Choice& choice,
                                const std::vector<Machine>& machines) {
   std::set<std::string> known;
-  for (const Machine& machine : machines)
-    known.merge([&] {
-      const auto words = choice.words_of(machine);
-      return std::set<std::string>(words.begin(), words.end());
-    }());
+  for (const Machine& machine : machines) {
+    for (std::string& one : choice.words_of(machine)) known.insert(std::move(one));
+  }
   known.erase("");
   const std::vector<std::string> all(known.begin(), known.end());
-  const auto close = nearest(word.text(), all);
   word.fail("matches no machine of the catalogues",
-            fmt::format("{}known: {}", close ? fmt::format("did you mean {}? ", *close) : "",
-                        all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "))));
+            all.empty() ? "known: none" : known_ones(word.text(), all));
 }
 
 // The words of the list, each of a machine or more; empty: there is no list.

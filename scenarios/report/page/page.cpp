@@ -7,6 +7,7 @@
 #include "models/contract.h"
 #include "models/shipped_file.h"
 #include "models/text/json_writer.h"
+#include "scenarios/build_label.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 
@@ -52,6 +53,11 @@ std::string inside_element(std::string_view plain) {
   return text;
 }
 
+std::string made_by() {
+  return "paceline " + std::string(build_label.version) + " (" + std::string(build_label.commit) +
+         ")";
+}
+
 std::string payload_of(const Contents& contents) {
   std::string text;
   JsonWriter json(text);
@@ -65,7 +71,7 @@ std::string payload_of(const Contents& contents) {
     json.put("schema", "paceline.report/1");
     json.put("title", contents.title);
     json.put("command", contents.command);
-    json.put("made_by", "paceline " PACELINE_VERSION " (" PACELINE_COMMIT ")");
+    json.put("made_by", made_by());
     json.put("scenario", contents.scenario);
     json.put_list("documents", contents.documents, write_document);
   });

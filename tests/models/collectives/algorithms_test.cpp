@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/collectives/registry.h"
+#include "tests/models/collectives/plan_check.h"
 
 namespace paceline::collectives {
 namespace {

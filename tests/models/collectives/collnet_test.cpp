@@ -1,11 +1,10 @@
-#include "models/collectives/collnet.h"
-
 #include <gtest/gtest.h>
 
 #include <tuple>
 #include <vector>
 
-#include "models/collectives/check.h"
+#include "models/collectives/algorithms.h"
+#include "tests/models/collectives/plan_check.h"
 #include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {

@@ -1,10 +1,8 @@
-#include "models/collectives/direct.h"
-
 #include <gtest/gtest.h>
 
-#include "models/collectives/check.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/embedding.h"
-#include "models/collectives/parameter_server.h"
+#include "tests/models/collectives/plan_check.h"
 
 namespace paceline::collectives {
 namespace {

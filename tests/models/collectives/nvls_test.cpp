@@ -1,10 +1,9 @@
-#include "models/collectives/nvls.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "models/collectives/check.h"
+#include "models/collectives/algorithms.h"
+#include "tests/models/collectives/plan_check.h"
 #include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {

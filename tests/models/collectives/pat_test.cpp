@@ -1,5 +1,3 @@
-#include "models/collectives/pat.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "models/collectives/check.h"
+#include "models/collectives/algorithms.h"
+#include "tests/models/collectives/plan_check.h"
 
 namespace paceline::collectives {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/models/collectives/plan_check.h"
 #include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <set>
 
-#include "models/collectives/check.h"
+#include "tests/models/collectives/plan_check.h"
 #include "tests/models/collectives/requests.h"
 
 namespace paceline::collectives {

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/hierarchical.h"
+#include "models/collectives/algorithms.h"
 #include "models/collectives/registry.h"
 #include "models/topology/ring_orders.h"
+#include "tests/models/collectives/plan_check.h"
 
 // What the tests of the registry ask of every algorithm, whatever its name.
 namespace paceline::collectives {

@@ -31,9 +31,9 @@ PredictedStep all_but_rings(const ResolvedPoint& one) {
 
 TEST(AutomaticChoice, NamesWhatItLeavesOutAndWhy) {
   ResolvedPoint point = automatic_call();
-  const AutomaticChoice choice = choose_automatically(point, all_but_rings);
+  const Assumptions choice = choose_automatically(point, all_but_rings);
   EXPECT_EQ(algorithm_in(point), "direct");
-  const auto sentences = choice.assumptions.sentences();
+  const auto sentences = choice.sentences();
   ASSERT_EQ(sentences.size(), 2U);
   EXPECT_EQ(sentences[1], "auto, 8 GPUs: all_reduce by ring left out: it goes round");
 }

@@ -164,7 +164,7 @@ TEST(ResolvedPoint, SlowsNoRankUnlessTold) {
   EXPECT_EQ(slowdown_of(point, Rank(0)), 1.0);
   EXPECT_EQ(slowdown_of(point, Rank(1)), 1.25);
   EXPECT_EQ(to_text(Fidelity::flow), "flow");
-  EXPECT_EQ(to_text(Fidelity::closed), "closed");
+  EXPECT_EQ(to_text(Fidelity::folded), "folded");
 }
 
 }  // namespace

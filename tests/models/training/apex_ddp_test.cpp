@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -170,13 +171,15 @@ TEST(ApexDdp, IsRefusedWhatApexRefuses) {
   settings.set("num_allreduce_streams", std::uint64_t{2});
   EXPECT_EQ(refused(), "");
   settings.set("delay_allreduce", true);
-  EXPECT_EQ(refused(), "has no streams for all-reduces that come after the backward");
+  EXPECT_EQ(
+      refused(),
+      "runs all-reduces after the backward with delay_allreduce, without streams of their own");
   settings.set("num_allreduce_streams", std::uint64_t{1});
   EXPECT_EQ(refused(), "");
   workload.layers[1].parameters[0].type = DataType::bfloat16;
-  EXPECT_EQ(refused(), "has buckets of fp16, fp32 and fp64 only, and b.weight is bfloat16");
+  EXPECT_EQ(refused(), "reduces fp16, fp32 and fp64 only, and b.weight is bfloat16");
   common.wire_type = DataType::float16;
-  EXPECT_EQ(refused(), "reduces gradients in the type that they have, or in fp32");
+  EXPECT_EQ(refused(), "reduces gradients in their own type or in fp32");
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "models/collectives/check.h"
 #include "models/collectives/registry.h"
 #include "models/topology/fabric.h"
+#include "tests/models/collectives/plan_check.h"
 
 namespace paceline::training {
 namespace {

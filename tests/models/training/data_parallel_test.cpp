@@ -1,7 +1,7 @@
-#include "models/training/data_parallel.h"
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {
@@ -79,7 +79,7 @@ TEST(DataParallel, IsRefusedOnSeveralNodes) {
   };
   EXPECT_EQ(refused(), "");
   common.wire_type = workload::DataType::float16;
-  EXPECT_EQ(refused(), "reduces gradients in the type that they have");
+  EXPECT_EQ(refused(), "reduces gradients in their own type");
   cluster.nodes = 2;
   EXPECT_EQ(refused(), "is one process on one node, and the cluster has 2");
 }

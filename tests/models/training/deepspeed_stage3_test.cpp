@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/training/deepspeed_zero.h"
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
@@ -32,7 +32,7 @@ double stage3_step(const Told& told, bool is_checkpointed = false) {
     workload::recompute(workload.layers, with_blocks.common.checkpoints);
   }
   const auto point = point_of(deepspeed_zero_strategy, workload, with_blocks);
-  return sim::predict_here(point).totals.step.value() * 1e3;
+  return sim::predict_folded(point).totals.step.value() * 1e3;
 }
 
 constexpr std::uint64_t nothing = 0, one_layer = 1'000'000;
@@ -185,13 +185,13 @@ TEST(DeepspeedStage3, RefusesKeysOfOtherStages) {
   const settings::Value three{std::uint64_t{3}};
   EXPECT_EQ(
       stage3_refusal({{"stage3_prefetch_bucket_size", one_layer}}),
-      "reads no stage3_prefetch_bucket_size before stage 3, as every rank has all parameters");
+      "ignores stage3_prefetch_bucket_size before stage 3, where every rank has all parameters");
   EXPECT_EQ(
       stage3_refusal({{"stage", std::uint64_t{2}}, {"stage3_max_live_parameters", one_layer}}),
-      "reads no stage3_max_live_parameters before stage 3, as every rank has all parameters");
+      "ignores stage3_max_live_parameters before stage 3, where every rank has all parameters");
   EXPECT_EQ(stage3_refusal({{"stage", three}, {"stage3_max_live_parameters", one_layer}}), "");
   EXPECT_EQ(stage3_refusal({{"stage", three}, {"use_multi_rank_bucket_allreduce", true}}),
-            "reads no use_multi_rank_bucket_allreduce with stage: 3");
+            "ignores use_multi_rank_bucket_allreduce with stage: 3");
 }
 
 }  // namespace

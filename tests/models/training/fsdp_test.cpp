@@ -1,7 +1,7 @@
-#include "models/training/fsdp.h"
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
@@ -41,7 +41,7 @@ std::vector<std::string> calls_with(std::uint64_t prefetch) {
 double step_of_three(const Told& told) {
   const auto workload = workload_of({layer_of("a", 1, 3, 1'000'000), layer_of("b", 1, 3, 1'000'000),
                                      layer_of("c", 1, 3, 1'000'000)});
-  return sim::predict_here(point_of(fsdp_strategy, workload, told)).totals.step.value() * 1e3;
+  return sim::predict_folded(point_of(fsdp_strategy, workload, told)).totals.step.value() * 1e3;
 }
 
 // The order in which torch issues calls on its one stream.
@@ -180,7 +180,7 @@ std::string refusal_of(const std::map<std::string, settings::Value>& values,
 // Block 0 has two layers. Eight parameters a layer: with a minimum of 40 all are one unit.
 TEST(Fsdp, RecomputesWithinItsUnitsOnly) {
   const std::string refused =
-      "recomputes within its units only, and some checkpoint holds layers of several";
+      "recomputes within a unit, and some checkpoints hold layers of several units";
   const settings::Value blocks{std::uint64_t{1}};
   EXPECT_EQ(refusal_of({}, 0), "");
   EXPECT_EQ(refusal_of({}, 1), refused);
@@ -188,7 +188,7 @@ TEST(Fsdp, RecomputesWithinItsUnitsOnly) {
   EXPECT_EQ(refusal_of({{"wrap", blocks}}, 2), refused);
   EXPECT_EQ(refusal_of({{"min_num_params", std::uint64_t{40}}}, 2), "");
   EXPECT_EQ(refusal_of({{"wrap", blocks}, {"min_num_params", std::uint64_t{40}}}, 0),
-            "has units of whole blocks with wrap: blocks, whatever min_num_params says");
+            "ignores min_num_params with wrap: blocks");
 }
 
 // 3 + 4 parameters reach 7, 5 + 2 do; the 1 left over joins them. Seven are padded to 9, eight as

@@ -1,10 +1,10 @@
-#include "models/training/horovod.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <tuple>
 
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
@@ -223,11 +223,11 @@ TEST(Horovod, RefusesHierarchiesThatTheClusterDoesNotHave) {
   EXPECT_EQ(refusal(cluster), "");
   cluster.intra_node.host_bandwidth.reset();
   EXPECT_EQ(refusal(cluster),
-            "copies to the host and back, and the cluster does not tell how fast");
+            "needs the bandwidth between GPUs and hosts for hierarchical_allreduce");
   cluster.intra_node.kind = topology::IntraNodeKind::pcie;  // whose links lead to the host
   EXPECT_EQ(refusal(cluster), "");
   cluster.gpus_per_node = 1;
-  EXPECT_EQ(refusal(cluster), "reduces within nodes and across them, and nodes have one GPU");
+  EXPECT_EQ(refusal(cluster), "needs several GPUs per node for hierarchical_allreduce");
   cluster.gpus_per_node = 2;
   cluster.nodes = 1;
   EXPECT_EQ(refusal(cluster), "");
@@ -279,7 +279,7 @@ TEST(Horovod, SettlesWhereItsEngineWaitsForCalls) {
   int passes = 0;
   Seconds step;
   while (true) {
-    const Result result = sim::predict_here(point);
+    const Result result = sim::predict_folded(point);
     step = result.totals.step;
     EarlierStep earlier{point.program, {}};
     for (const RankClass& members : result.trace.classes) {

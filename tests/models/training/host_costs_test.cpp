@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/training/bulk_synchronous.h"
-#include "models/training/horovod.h"
+#include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"
 
@@ -30,7 +29,7 @@ Told alike_for(const Strategy& strategy, std::uint32_t nodes) {
 }
 
 Seconds closed_step(const Strategy& strategy, const Told& told) {
-  return sim::predict_here(point_of(strategy, two_layers(), told)).totals.step;
+  return sim::predict_folded(point_of(strategy, two_layers(), told)).totals.step;
 }
 
 // One node where a strategy is of one only.

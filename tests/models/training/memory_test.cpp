@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/training/ddp.h"
-#include "models/training/fsdp.h"
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/built_step.h"
 
 namespace paceline::training {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {

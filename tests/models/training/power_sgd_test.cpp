@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "models/training/ddp.h"
+#include "models/training/strategies.h"
 #include "tests/models/training/resnet.h"
 #include "tests/models/training/two_layers.h"
 
@@ -269,13 +270,13 @@ TEST(PowerSgd, RefusesWhatMeansNothing) {
   const settings::Value on{std::uint64_t{1}}, first{std::uint64_t{1}};
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}), "");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {}, false),
-            "compresses matrices, and nobody tells the rows of a.weight");
+            "needs the first dimension of a.weight to compress gradients");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}}, {.wire_type = workload::DataType::float16}),
-            "has one hook, which compresses or casts gradients");
+            "takes one communication hook, for compression or for another type");
   EXPECT_EQ(hook_refusal({{"comm_hook", on}, {"iteration", first}}, {}),
-            "compresses nothing in its first iteration");
+            "does not compress in the first iteration");
   EXPECT_EQ(hook_refusal({{"use_error_feedback", false}}, {}),
-            "compresses nothing that use_error_feedback would say something of");
+            "ignores use_error_feedback without comm_hook: powersgd");
 }
 
 }  // namespace

@@ -7,14 +7,10 @@
 #include <string>
 
 #include "models/training/apex_ddp.h"
-#include "models/training/bulk_synchronous.h"
 #include "models/training/ddp.h"
-#include "models/training/deepspeed_zero.h"
-#include "models/training/fsdp.h"
-#include "models/training/horovod.h"
 #include "models/training/merged_gradient.h"
 #include "models/training/parameter_server.h"
-#include "models/training/wait_free.h"
+#include "models/training/strategies.h"
 #include "tests/models/training/built_step.h"
 
 namespace paceline::training {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/training/ddp.h"
+#include "models/training/strategies.h"
 #include "models/training/strategy.h"
 #include "tests/models/training/two_layers.h"
 

@@ -102,6 +102,7 @@ TEST(ParseFlops, ReadsEverySpelling) {
 TEST(ParseThroughput, ReadsEverySpelling) {
   expect_spellings(parse_throughput,
                    {{"119.6 samples/s", 119.6}, {"352img/s", 352}, {"8 sentences/s", 8}});
+  expect_spellings(parse_power, {{"700 W", 700}, {"4.2kW", 4200}, {"1 MW", 1e6}});
 }
 
 TEST(Parse, AllowsBlanksAroundNumberAndUnit) {
@@ -125,6 +126,7 @@ TEST(Parse, RefusesABareNumberAndShowsTwoSpellingsOfIt) {
   const auto throughput = error_of(parse_throughput("0"), "0");
   EXPECT_EQ(throughput.what, "has no unit");
   EXPECT_EQ(throughput.hint, "write 0 samples/s or 0 img/s");
+  EXPECT_EQ(error_of(parse_power("4.2"), "4.2").hint, "write 4.2kW");
 }
 
 TEST(Parse, RefusesNegativeAndEndlessNumbers) {

@@ -8,7 +8,6 @@
 #include "real/errors.h"
 #include "real/launch/control.h"
 #include "real/team_meeting.h"
-#include "real/worker/control_team.h"
 #include "real/worker/thread_team.h"
 
 namespace paceline::test {
@@ -17,7 +16,7 @@ namespace {
 using Work = std::function<void(real::Team&, real::Communicator&)>;
 
 // For all ranks to come, and for each to be heard of again.
-constexpr real::ControlLimits limits{Seconds(20), Seconds(30)};
+const real::ControlSettings settings{Seconds(20), Seconds(30), real::end_process};
 // A first use of several communicators at a time, by processes that take turns on one device.
 constexpr Seconds timeout(60);
 
@@ -54,11 +53,9 @@ int run_launched(const real::Backend& backend, const Work& work) {
   const auto identity = real::find_rank_identity(real::process_environment);
   if (!identity) throw real::UsageError("no launcher's variables say which rank this is");
   const auto control = real::Control::join(
-      *identity, real::parse_rendezvous("env://", real::process_environment), limits);
-  control->on_failure({});
-  real::ControlTeam team(*control);
+      *identity, real::parse_rendezvous("env://", real::process_environment), settings);
   try {
-    run_rank(backend, identity->local_rank, team, work);
+    run_rank(backend, identity->local_rank, *control, work);
   } catch (const std::exception& error) {
     complain(error);
     control->report_failure(error.what());

@@ -10,12 +10,19 @@
 namespace paceline::real::test {
 namespace {
 
-// Joins, says so, and waits at a barrier for what its handler gets.
+// Joins, and notes what on_failure gets.
+std::unique_ptr<Control> join_noting(const Port& port, std::uint32_t rank, std::uint32_t size,
+                                     std::string& handled, Seconds silence = patient.silence) {
+  return Control::join(
+      rank_of(rank, size), port.rendezvous(rank),
+      {patient.connect, silence, [&handled](const std::string& line) { handled = line; }});
+}
+
+// Joins, says so, and waits at a barrier for a failure.
 std::string wait_for_failure(const Port& port, std::uint32_t rank, std::uint32_t size,
-                             const ControlLimits& limits) {
-  const auto control = Control::join(rank_of(rank, size), port.rendezvous(rank), limits);
+                             Seconds silence) {
   std::string handled = "nothing";
-  control->on_failure([&](const std::string& line) { handled = line; });
+  const auto control = join_noting(port, rank, size, handled, silence);
   Processes::say("joined");
   try {
     while (true) {
@@ -23,7 +30,7 @@ std::string wait_for_failure(const Port& port, std::uint32_t rank, std::uint32_t
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   } catch (const BackendError& error) {
-    EXPECT_EQ(handled, error.what()) << "the handler comes before those who wait";
+    EXPECT_EQ(handled, error.what()) << "on_failure comes before those who wait";
   }
   return handled;
 }
@@ -35,15 +42,16 @@ struct Loss {
   const char* line;
 };
 
+std::ostream& operator<<(std::ostream& out, const Loss& loss) { return out << loss.name; }
+
 class Loses : public testing::TestWithParam<Loss> {};
 
 TEST_P(Loses, ARankAndAllOthersHearOfIt) {
   const Loss& loss = GetParam();
   // A rank that dies is not waited for; that a rank is silent takes that long.
   const Seconds silence = loss.signal == SIGSTOP ? Seconds(1.5) : patient.silence;
-  const ControlLimits limits{patient.connect, silence};
   const Port port;
-  Processes ranks(3, [&](std::uint32_t rank) { return wait_for_failure(port, rank, 3, limits); });
+  Processes ranks(3, [&](std::uint32_t rank) { return wait_for_failure(port, rank, 3, silence); });
   for (std::uint32_t rank = 0; rank < 3; ++rank) ASSERT_EQ(ranks.line(rank), "joined");
   ranks.signal(loss.rank, loss.signal);
   const std::string pattern = "rank " + std::to_string(loss.rank) + R"( \(pid )" +
@@ -60,16 +68,16 @@ constexpr Loss losses[] = {{"KilledRank", 2, SIGKILL, "has died: its connection 
                            {"StoppedRank", 1, SIGSTOP, "has been silent for 1.5 s"},
                            {"StoppedRankZero", 0, SIGSTOP, "has been silent for 1.5 s"}};
 
-INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses),
-                         [](const auto& loss) { return loss.param.name; });
+INSTANTIATE_TEST_SUITE_P(To, Loses, testing::ValuesIn(losses), testing::PrintToStringParamName());
 
 // What nobody asks for would fill the memory of rank 0.
 TEST(Failure, IsARankThatSaysMoreThanItIsAskedFor) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t rank) {
-    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
     std::promise<std::string> handled;
-    control->on_failure([&](const std::string& line) { handled.set_value(line); });
+    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank),
+                                       {patient.connect, patient.silence,
+                                        [&](const std::string& line) { handled.set_value(line); }});
     try {
       const std::string much(8U << 20U, 'x');
       for (int i = 0; rank == 1 && i < 16; ++i) control->gather(much);
@@ -88,9 +96,8 @@ TEST(Failure, IsReportedToEveryOtherRankWithTheNameOfItsOwn) {
   for (const std::uint32_t reporter : {0u, 1u}) {
     const Port port;
     const auto said = as_threads(3, [&](std::uint32_t rank) {
-      const auto control = Control::join(rank_of(rank, 3), port.rendezvous(rank), patient);
       std::string handled = "nothing";
-      control->on_failure([&](const std::string& line) { handled = line; });
+      const auto control = join_noting(port, rank, 3, handled);
       control->barrier();
       if (rank == reporter) {
         control->report_failure("out of memory");
@@ -104,22 +111,6 @@ TEST(Failure, IsReportedToEveryOtherRankWithTheNameOfItsOwn) {
       EXPECT_EQ(said[rank], rank == reporter ? "nothing" : line);
     }
   }
-}
-
-TEST(Failure, WaitsForAHandler) {
-  const Port port;
-  const auto said = as_threads(2, [&](std::uint32_t rank) {
-    const auto control = Control::join(rank_of(rank, 2), port.rendezvous(rank), patient);
-    if (rank == 1) {
-      control->report_failure("early");
-      return std::string("reported");
-    }
-    EXPECT_THROW(control->barrier(), BackendError);
-    std::promise<std::string> handled;
-    control->on_failure([&](const std::string& line) { handled.set_value(line); });
-    return handled.get_future().get();
-  });
-  EXPECT_EQ(said[0], "rank 1: early");
 }
 
 TEST(Failure, OfRanksThatAreAtDifferentCallsIsNamed) {
@@ -143,7 +134,7 @@ TEST(Failure, OfARankThatLeavesWhileAnotherCallsIsNamed) {
     return std::string("passed");
   });
   for (const std::string& line : said) {
-    EXPECT_NE(line.find(" leaves, rank 0 is at call 1 of the control plane, gather: "),
+    EXPECT_NE(line.find(" at call 1 of the control plane, leave, rank 0 at call 1, gather: "),
               std::string::npos)
         << line;
   }
@@ -152,9 +143,8 @@ TEST(Failure, OfARankThatLeavesWhileAnotherCallsIsNamed) {
 TEST(Failure, IsNoneAfterAllHaveLeft) {
   const Port port;
   const auto said = as_threads(3, [&](std::uint32_t rank) {
-    auto control = Control::join(rank_of(rank, 3), port.rendezvous(rank), patient);
     std::string handled = "nothing";
-    control->on_failure([&](const std::string& line) { handled = line; });
+    auto control = join_noting(port, rank, 3, handled);
     control->leave();
     std::this_thread::sleep_for(std::chrono::milliseconds(20 * rank));
     control.reset();

@@ -16,8 +16,8 @@ namespace paceline::real::test {
 namespace {
 
 std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
-                        const ControlLimits& limits) {
-  const auto begin = Clock::now();
+                        const ControlSettings& limits) {
+  const auto begin = steady_now();
   std::string said = "joined";
   try {
     (void)Control::join(identity, where, limits);
@@ -25,25 +25,22 @@ std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
     said = error.what();
   }
   // Twice the limit and the moments in which things are said; the rest is a busy machine's.
-  EXPECT_LT(Clock::now() - begin, duration_of(2 * limits.connect + Seconds(30)));
+  EXPECT_LT(steady_now() - begin, 2 * limits.connect + Seconds(30));
   return said;
 }
 
-// A rank as far as its greeting: what rank 0 says to it first.
-Frame answer_to(Link& link, const RankIdentity& identity) {
-  link.send(FrameKind::hello, to_text(own_greeting(identity, "")));
-  while (!link.end()) {
-    link.write();
-    auto frames = link.read();
-    if (!frames.empty()) return std::move(frames.front());
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {};
+Opened connection_to(const Port& port) {
+  return connect_to(local_address(port.listener), steady_now() + patient.connect);
 }
 
-Link link_to(const Port& port) {
-  return Link(
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)).socket);
+// Proves to be this rank, without a secret.
+void introduce(Link& link, const RankIdentity& identity) {
+  const auto end = steady_now() + patient.connect;
+  const std::string hello = to_text(own_greeting(identity, "", false));
+  link.send(to_bytes(FrameKind::hello, 0, hello), end);
+  const std::string answer = link.receive(end).value().body;
+  const std::string rank_0 = answer.substr(0, answer.rfind('\n') + 1);
+  link.send(to_bytes(FrameKind::proof, 0, proof_of("other rank", "", hello, rank_0)), end);
 }
 
 void expect_all(const std::vector<std::string>& said, const std::string& pattern) {
@@ -53,32 +50,14 @@ void expect_all(const std::vector<std::string>& said, const std::string& pattern
   }
 }
 
-TEST(Join, SaysWhichRankWasToldAnotherWorldSize) {
-  const Port port;
-  const auto said = as_threads(3, [&](std::uint32_t rank) {
-    return try_to_join(rank_of(rank, rank == 2 ? 5 : 3), port.rendezvous(rank), patient);
-  });
-  EXPECT_EQ(said[0],
-            "rank 2 was told a world size of 5, rank 0 of 3; set WORLD_SIZE alike everywhere");
-  EXPECT_EQ(said[2], said[0]);
-}
-
-TEST(Join, NamesBothProcessesThatSayTheyAreTheSameRank) {
-  const Port port;
-  const auto said = as_threads(3, [&](std::uint32_t process) {
-    return try_to_join(rank_of(process == 2 ? 1 : process, 3), port.rendezvous(process), patient);
-  });
-  expect_all(said,
-             R"(two processes say that they are rank 1 \(pid \d+ on \S+ and pid \d+ on \S+\))");
-}
-
 // Ranks themselves do not say so; another program may.
 TEST(Join, RefusesARankOutsideTheWorld) {
   const Port port;
   const auto said = as_threads(2, [&](std::uint32_t process) {
     if (process == 0) return try_to_join(rank_of(0, 2), port.rendezvous(0), patient);
-    Link link = link_to(port);
-    return answer_to(link, rank_of(7, 2)).body;
+    Link link(std::move(connection_to(port).socket));
+    introduce(link, rank_of(7, 2));
+    return link.receive(steady_now() + patient.connect).value().body;
   });
   expect_all(said, R"(rank 7 \(pid \d+ on \S+\) is outside a world of 2 ranks, 0 to 1; .*)");
 }
@@ -114,27 +93,6 @@ TEST(Join, EndsAllOverARankThatCannotTakePart) {
     });
     expect_all(said, "rank " + std::to_string(faulty) +
                          R"( \(pid \d+ on \S+\) cannot take part: no such\\nfile)");
-  }
-}
-
-// Others without the secret may be anybody: rank 0 waits for its own ranks, and then says so.
-TEST(Join, SaysThatWhoCameHadAnotherSecretOrNone) {
-  for (const auto& [secret, why] :
-       {std::pair("", "rank 0 has a shared secret, and this rank has none"),
-        {"another one of some length", "rank 0 .*has another secret than this rank"}}) {
-    const Port port;
-    const auto said = as_threads(2, [&](std::uint32_t rank) {
-      Rendezvous where = port.rendezvous(rank);
-      where.secret = rank == 0 ? "sixteen bytes or more" : secret;
-      if (rank == 0) port.wait_for_knock();
-      return try_to_join(rank_of(rank, 2), where, rank == 0 ? hasty : patient);
-    });
-    EXPECT_TRUE(std::regex_match(
-        said[0],
-        std::regex(R"(rank 1 did not come within 1 s; rank 1 \(pid \d+ on \S+\) was told: )" +
-                   std::string(why) + "; set PACELINE_SECRET_FILE alike everywhere")))
-        << said[0];
-    EXPECT_TRUE(std::regex_match(said[1], std::regex(why + std::string(".*")))) << said[1];
   }
 }
 
@@ -196,7 +154,7 @@ TEST(Join, SaysThatRankZeroIsNotThere) {
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   ASSERT_EQ(::bind(held.file(), static_cast<sockaddr*>(static_cast<void*>(&any)), sizeof any), 0);
-  const std::string port = std::to_string(local_address(held).port());
+  const std::string port = std::to_string(local_address(held).port);
   const auto where = parse_rendezvous("tcp://127.0.0.1:" + port, environment_of({}));
   const std::string said = try_to_join(rank_of(1, 2), where, hasty);
   EXPECT_EQ(said.find("rank 0 at 127.0.0.1:" + port +
@@ -226,14 +184,6 @@ TEST(Join, SaysThatTheFileCannotBeWritten) {
   EXPECT_EQ(said.find("the rendezvous file /no/such/folder/file cannot be written: "), 0u) << said;
 }
 
-TEST(Join, SaysThatThePortIsTaken) {
-  const Port port;
-  Rendezvous where = port.rendezvous(1);  // without the listener
-  const std::string said = try_to_join(rank_of(0, 2), where, hasty);
-  EXPECT_EQ(said.find("port " + std::to_string(port.number) + " on 127.0.0.1 is taken: "), 0u)
-      << said;
-}
-
 TEST(Join, SaysThatTheAddressIsNotRankZeros) {
   // 192.0.2.0/24 and its siblings are kept for documentation: no machine has them (RFC 5737).
   const auto where = parse_rendezvous("tcp://203.0.113.7:29500", environment_of({}));
@@ -252,10 +202,7 @@ TEST(Join, DoesNotWaitForANameThatDoesNotResolve) {
 
 TEST(Join, IgnoresOtherPrograms) {
   const Port port;
-  const Connected silent =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
-  const Connected loud =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
+  const Opened silent = connection_to(port), loud = connection_to(port);
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
   ASSERT_GT(::write(loud.socket.file(), request.data(), request.size()), 0);
   const auto said = as_threads(2, [&](std::uint32_t rank) {
@@ -284,11 +231,8 @@ TEST(Join, IsNotKeptFromItsRanksBySilentConnections) {
     control->leave();
     return std::string("joined");
   });
-  std::vector<Connected> silent;
-  for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) {
-    silent.push_back(
-        connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect)));
-  }
+  std::vector<Opened> silent;
+  for (rlim_t i = 0; i < 2 * files_of_rank_0; ++i) silent.push_back(connection_to(port));
   strangers_are_there.open();
   EXPECT_EQ(ranks.line(0), "joined");
   EXPECT_EQ(ranks.line(1), "joined");
@@ -298,12 +242,12 @@ TEST(Join, SaysWhichRankDiedMeanwhile) {
   const Port port;
   Processes ranks(2, [&](std::uint32_t rank) {
     if (rank == 0) return try_to_join(rank_of(0, 3), port.rendezvous(0), patient);
-    Link link = link_to(port);
-    const bool is_heard = answer_to(link, rank_of(1, 3)).kind == FrameKind::heard;
-    Processes::say(is_heard ? "is heard" : "is refused");
+    Link link(std::move(connection_to(port).socket));
+    introduce(link, rank_of(1, 3));
+    Processes::say("was there");
     while (true) ::pause();
   });
-  EXPECT_EQ(ranks.line(1), "is heard");
+  EXPECT_EQ(ranks.line(1), "was there");
   ranks.signal(1, SIGKILL);
   EXPECT_EQ(ranks.line(0).find("rank 1 (pid " + std::to_string(ranks.pid(1)) + " on "), 0u);
 }

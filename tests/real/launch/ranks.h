@@ -19,12 +19,13 @@
 #include "real/errors.h"
 #include "real/launch/control.h"
 #include "real/launch/socket.h"
+#include "real/team_meeting.h"
 
 namespace paceline::real::test {
 
 // Generous to a busy machine where all goes well, short where a test waits for a limit.
-constexpr ControlLimits patient{Seconds(60), Seconds(30)};
-constexpr ControlLimits hasty{Seconds(1.0), Seconds(1.0)};
+inline const ControlSettings patient{Seconds(60), Seconds(30)};
+inline const ControlSettings hasty{Seconds(1.0), Seconds(1.0)};
 
 // An environment written by hand.
 inline Environment environment_of(std::map<std::string, std::string> variables) {
@@ -40,8 +41,8 @@ inline RankIdentity rank_of(std::uint32_t rank, std::uint32_t size) {
 
 // A port of this machine that the kernel chose, with the socket that holds it.
 struct Port {
-  Socket listener = std::move(listen_on(resolve("127.0.0.1", 0, Seconds(1)).at(0)).socket);
-  std::uint16_t number = local_address(listener).port();
+  Socket listener = std::move(listen_on({"127.0.0.1", 0}).socket);
+  std::uint16_t number = local_address(listener).port;
 
   [[nodiscard]] std::string url() const { return "tcp://127.0.0.1:" + std::to_string(number); }
   // Waits until somebody has connected and was not accepted yet.
@@ -57,6 +58,11 @@ struct Port {
     return where;
   }
 };
+
+// The texts of all ranks, at all of them.
+inline std::vector<std::string> all_gather(Control& control, const std::string& text) {
+  return TeamMeeting(control).all_gather(text);
+}
 
 // A folder of a test's own, gone at the end.
 struct Folder {

@@ -15,7 +15,7 @@ Rendezvous parsed(const std::string& text, const Variables& variables) {
 
 std::string place(const std::string& text, const Variables& variables) {
   const Rendezvous where = parsed(text, variables);
-  return host_port(where.host, where.port);
+  return to_text({where.host, where.port});
 }
 
 TEST(Rendezvous, OfTheEnvironmentIsTorchs) {
@@ -48,8 +48,8 @@ TEST(Rendezvous, ReadsTheNamesOfInterfacesAsGlooAndNcclDo) {
   EXPECT_EQ(parsed("file:///a", {{"NCCL_SOCKET_IFNAME", "=eth0,ib"}}).interfaces,
             (std::vector<std::string>{"eth0", "ib"}));
   EXPECT_TRUE(parsed("file:///a", {{"NCCL_SOCKET_IFNAME", "^docker"}}).interfaces.empty());
-  EXPECT_THROW((void)own_address({"no-such-interface"}), UsageError);
-  EXPECT_EQ(own_address({"lo"}).host(), "127.0.0.1");
+  EXPECT_THROW((void)own_host({"no-such-interface"}), UsageError);
+  EXPECT_EQ(own_host({"lo"}), "127.0.0.1");
 }
 
 TEST(Rendezvous, RefusesWhatIsNone) {

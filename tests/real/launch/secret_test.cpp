@@ -1,9 +1,9 @@
-#include "real/launch/secret.h"
+// Who joins with a shared secret, and who does not.
 
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <thread>
+#include <regex>
 
 #include "real/launch/greeting.h"
 #include "real/launch/link.h"
@@ -23,15 +23,14 @@ TEST(Secret, ItsHmacIsThatOfTheStandard) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-TEST(Secret, ProofsAreOfBothNoncesAndOfWhoMakesThem) {
-  const std::string proof = proof_of_rank("secret", "a", "b", "greeting");
-  for (const std::string& other : {proof_of_center("secret", "a", "b", "greeting"),
-                                   proof_of_rank("secret", "b", "a", "greeting"),
-                                   proof_of_rank("another", "a", "b", "greeting"),
-                                   proof_of_rank("secret", "a", "b", "other")}) {
+TEST(Secret, ProofsAreOfBothGreetingsAndOfWhoMakesThem) {
+  const std::string proof = proof_of("other rank", "secret", "a", "b");
+  for (const std::string& other :
+       {proof_of("rank 0", "secret", "a", "b"), proof_of("other rank", "secret", "b", "a"),
+        proof_of("other rank", "another", "a", "b"), proof_of("other rank", "", "a", "b")}) {
     EXPECT_FALSE(is_same_proof(proof, other));
   }
-  EXPECT_TRUE(is_same_proof(proof, proof_of_rank("secret", "a", "b", "greeting")));
+  EXPECT_TRUE(is_same_proof(proof, proof_of("other rank", "secret", "a", "b")));
   EXPECT_FALSE(is_same_proof(proof, ""));
   EXPECT_NE(random_nonce(), random_nonce());
   EXPECT_EQ(random_nonce().size(), 32U);
@@ -39,7 +38,8 @@ TEST(Secret, ProofsAreOfBothNoncesAndOfWhoMakesThem) {
 
 std::string why_refused(const std::string& path) {
   try {
-    return "read: " + read_secret(path);
+    return "read: " +
+           parse_rendezvous("tcp://a:1", environment_of({{"PACELINE_SECRET_FILE", path}})).secret;
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -63,7 +63,7 @@ TEST(Secret, IsReadFromAFileOfItsOwnersAlone) {
 
 // Each rank with its secret; empty: none. Rank 0 waits for so long once rank 1 has come.
 std::vector<std::string> meet(const std::vector<std::string>& secrets,
-                              const ControlLimits& limits = hasty) {
+                              const ControlSettings& limits = hasty) {
   const Port port;
   return as_threads(2, [&](std::uint32_t rank) -> std::string {
     Rendezvous where = port.rendezvous(rank);
@@ -90,25 +90,23 @@ TEST(Secret, KeepsOutWhoHasAnotherOrNone) {
   for (const auto& [center, rank, said] :
        {std::tuple("0123456789abcdef", "another secret 0", "has another secret than this rank"),
         {"0123456789abcdef", "", "rank 0 has a shared secret, and this rank has none"},
-        {"", "0123456789abcdef", "this rank has a shared secret, and rank 0 has none"}}) {
+        {"", "0123456789abcdef", "rank 0 has no shared secret, and this rank has one"}}) {
     const auto all = meet({center, rank});
     EXPECT_EQ(all[1].find("usage: "), 0U) << all[1];
     EXPECT_NE(all[1].find(said), std::string::npos) << all[1];
-    EXPECT_NE(all[0].find("rank 1 did not come within"), std::string::npos) << all[0];
+    const std::string line =
+        R"(usage: rank 1 did not come within 1 s; rank 1 \(pid \d+ on \S+\) was told: )";
+    EXPECT_TRUE(std::regex_match(all[0], std::regex(line + ".*" + said + "; set .*"))) << all[0];
   }
 }
 
 // Who speaks the protocol but has no secret ends no run, however it goes on.
 TEST(Secret, StrangersEndNoRun) {
   const Port port;
-  Connected stranger =
-      connect_to(local_address(port.listener), Clock::now() + duration_of(patient.connect));
-  Link link(std::move(stranger.socket));
-  Greeting greeting = own_greeting(rank_of(1, 2), "");
-  greeting.challenge = random_nonce();
-  link.send(FrameKind::hello, to_text(greeting));
-  link.send(FrameKind::proof, "0000");
-  link.write();
+  const auto end = steady_now() + patient.connect;
+  Link link(std::move(connect_to(local_address(port.listener), end).socket));
+  const std::string hello = to_text(own_greeting(rank_of(1, 2), "", true));
+  link.send(to_bytes(FrameKind::hello, 0, hello) + to_bytes(FrameKind::proof, 0, "0000"), end);
   const auto said = as_threads(2, [&](std::uint32_t rank) {
     Rendezvous where = port.rendezvous(rank);
     where.secret = "0123456789abcdef";

@@ -13,7 +13,7 @@ TEST(FreePort, IsNoneThatTheKernelGivesOutByItself) {
   if (first_given_by_kernel <= 11'000) GTEST_SKIP() << "all ports are the kernel's";
   const std::uint16_t port = free_port();
   EXPECT_LT(port, first_given_by_kernel);
-  const Listening listening = listen_everywhere(port);
+  const Opened listening = listen_everywhere(port);
   EXPECT_EQ(listening.error, 0);
   EXPECT_NE(free_port(), port);
 }

@@ -25,17 +25,19 @@ struct Ended {
 class Spawner {
  public:
   Spawner(const std::string& script, std::uint32_t ranks, Seconds grace, const std::string& prefix)
-      : Spawner(
-            {{"sh", "-c", script}, RankCount(ranks), prefix, "127.0.0.1", std::nullopt, grace}) {}
+      : Spawner(std::vector<std::string>{"sh", "-c", script}, ranks, grace, prefix) {}
 
-  explicit Spawner(const SpawnRequest& request) {
+  Spawner(const std::vector<std::string>& command, std::uint32_t ranks, Seconds grace,
+          const std::string& prefix) {
     std::ofstream(folder_.path / "in") << "a line\n";
     pid_ = ::fork();
     if (pid_ != 0) return;
     (void)!std::freopen((folder_.path / "in").c_str(), "r", stdin);
     (void)!std::freopen((folder_.path / "out").c_str(), "w", stdout);
     (void)!std::freopen((folder_.path / "err").c_str(), "w", stderr);
-    ::_exit(spawn_ranks(request));
+    const auto environment =
+        environment_of({{"PACELINE_HOST_PREFIX", prefix}, {"PACELINE_HOST_ADDRESS", "127.0.0.1"}});
+    ::_exit(spawn_ranks(command, RankCount(ranks), grace, environment));
   }
 
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -62,8 +64,8 @@ bool is_alive(const std::string& pid) {
 }
 
 bool ends_soon(const std::string& pid) {
-  const auto end = Clock::now() + duration_of(Seconds(60));
-  while (is_alive(pid) && Clock::now() < end) {
+  const auto end = steady_now() + Seconds(60);
+  while (is_alive(pid) && steady_now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return !is_alive(pid);
@@ -140,12 +142,12 @@ TEST(Spawn, PutsThePrefixBeforeEveryRank) {
 }
 
 TEST(Spawn, KillsWhatDoesNotEndByItselfAlsoWhenItIsStopped) {
-  const auto begin = Clock::now();
+  const auto begin = steady_now();
   const std::string script = "test $RANK = 1 && exit 3; trap '' TERM; kill -STOP $$; sleep 60";
   const Ended ended = Spawner(script, 3, Seconds(0.5), "").end();
   EXPECT_EQ(ended.status, 3);
   EXPECT_EQ(ended.err, "paceline-worker: rank 1 ended with status 3\n");
-  EXPECT_LT(Clock::now() - begin, duration_of(Seconds(30)));  // of the 60 that a rank sleeps
+  EXPECT_LT(steady_now() - begin, Seconds(30));  // of the 60 that a rank sleeps
 }
 
 // Ranks that write their process's number to a file of this folder, and wait.
@@ -156,8 +158,8 @@ struct Waiting {
   // Waits until it is there.
   [[nodiscard]] std::string pid_of(std::uint32_t rank) const {
     const auto path = folder.path / ("rank" + std::to_string(rank));
-    const auto end = Clock::now() + duration_of(Seconds(60));
-    while (!text_of(path).ends_with('\n') && Clock::now() < end) {
+    const auto end = steady_now() + Seconds(60);
+    while (!text_of(path).ends_with('\n') && steady_now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     const std::string text = text_of(path);
@@ -188,9 +190,9 @@ TEST(Spawn, TakesItsRanksAlongWhenItIsKilled) {
 // A rank of the two tests below: this program again.
 TEST(Spawn, DISABLED_RankOfASpawner) {
   const auto control = Control::join(*find_rank_identity(process_environment),
-                                     parse_rendezvous("env://", process_environment), patient);
-  control->on_failure({});
-  ASSERT_EQ(control->all_gather("a").size(), 3u);
+                                     parse_rendezvous("env://", process_environment),
+                                     {patient.connect, patient.silence, end_process});
+  ASSERT_EQ(all_gather(*control, "a").size(), 3u);
   if (process_environment("PACELINE_TEST_VICTIM") == std::to_string(control->rank().value())) {
     ::raise(SIGKILL);
   }
@@ -198,27 +200,23 @@ TEST(Spawn, DISABLED_RankOfASpawner) {
   control->leave();
 }
 
-SpawnRequest ranks_of_this_program(const std::string& prefix) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  return {{self, "--gtest_also_run_disabled_tests", "--gtest_filter=Spawn.DISABLED_RankOfASpawner"},
-          RankCount(3),
-          prefix,
-          "127.0.0.1",
-          std::nullopt,
-          Seconds(5)};
+Ended run_this_program(const std::string& prefix) {
+  const std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string(),
+                                         "--gtest_also_run_disabled_tests",
+                                         "--gtest_filter=Spawn.DISABLED_RankOfASpawner"};
+  return Spawner(command, 3, Seconds(5), prefix).end();
 }
 
 TEST(Spawn, LetsItsRanksMeet) {
   for (const char* prefix : {"", "env"}) {  // at the socket of the spawner, and at a port
-    const Ended ended = Spawner(ranks_of_this_program(prefix)).end();
+    const Ended ended = run_this_program(prefix);
     EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
   }
 }
 
 TEST(Spawn, EndsAllWhenARankIsKilledAndSaysSoOnce) {
   for (const char* victim : {"0", "2"}) {
-    const auto request = ranks_of_this_program(std::string("env PACELINE_TEST_VICTIM=") + victim);
-    const Ended ended = Spawner(request).end();
+    const Ended ended = run_this_program(std::string("env PACELINE_TEST_VICTIM=") + victim);
     EXPECT_EQ(ended.status, 3);
     const std::string line =
         std::string("paceline-worker: rank ") + victim + " was ended by signal 9 (Killed)\n";

@@ -16,18 +16,6 @@ TEST(NcclArguments, ReadsBothKindsOfVersionNumbers) {
   EXPECT_EQ(version_text(2708), "2.7.8");
 }
 
-TEST(NcclArguments, PassesBytesAsHexDigitsAndBack) {
-  const std::vector<std::byte> bytes{std::byte{0x00}, std::byte{0x9f}, std::byte{0xff}};
-  EXPECT_EQ(to_hex(bytes), "009fff");
-  EXPECT_EQ(from_hex("009fff", 3), bytes);
-}
-
-TEST(NcclArguments, RefusesTextThatIsNotSoManyBytes) {
-  EXPECT_FALSE(from_hex("009f", 3));
-  EXPECT_FALSE(from_hex("009ff", 3));
-  EXPECT_FALSE(from_hex("009ffg", 3));
-}
-
 TEST(NcclArguments, FindsTwoRanksOnOneDevice) {
   EXPECT_FALSE(find_shared_device({}));
   EXPECT_FALSE(find_shared_device({"a 0", "a 1", "b 0"}));

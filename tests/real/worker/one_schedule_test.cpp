@@ -125,7 +125,7 @@ TEST(OneSchedule, RealRanksStartOperationsWhenTheScheduleReleasesThem) {
   for (int i = 0; i < 20; ++i) {
     const auto point = point_of(quick_program(random, ranks, training::CallsAre::known), ranks);
     const Result measured = measured_on_threads(point, ranks);
-    const Result never_late = sim::predict_here(point);
+    const Result never_late = sim::predict_folded(point);
     const auto real = by_rank(measured.trace), ideal = by_rank(never_late.trace);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       EXPECT_EQ(Faults(point, Rank(rank), *real[rank]).text(), "") << "program " << i;
@@ -148,8 +148,8 @@ TEST(OneSchedule, RealRanksComputeAtTheSameTimesAsInClosed) {
     for (training::Lane& lane : program.lanes) lane.in_flight = 1;
     const auto point = point_of(std::move(program), ranks);
     const Result measured = measured_on_threads(point, ranks);
-    const Result closed = sim::predict_here(point);
-    const auto real = by_rank(measured.trace), expected = by_rank(closed.trace);
+    const Result predicted = sim::predict_folded(point);
+    const auto real = by_rank(measured.trace), expected = by_rank(predicted.trace);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (OperationId id = 0; id < real[rank]->size(); ++id) {
         EXPECT_NEAR((*real[rank])[id].start.value(), (*expected[rank])[id].start.value(),

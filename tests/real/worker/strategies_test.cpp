@@ -1,14 +1,12 @@
 // Steps of two-layer models on threads, by the shared plans.
 
+#include "models/training/strategies.h"
+
 #include <gtest/gtest.h>
 
 #include "models/run/as_it_ran.h"
 #include "models/training/apex_ddp.h"
-#include "models/training/data_parallel.h"
 #include "models/training/ddp.h"
-#include "models/training/deepspeed_zero.h"
-#include "models/training/fsdp.h"
-#include "models/training/horovod.h"
 #include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"
 #include "tests/real/worker/on_threads.h"

@@ -26,7 +26,7 @@ workload:
     - {name: d, forward: 1ms, backward: 2ms, parameters: [4000000]}
     - {name: e, forward: 1ms, backward: 2ms, parameters: [8000000, 1000]}
     - {name: f, forward: 1ms, backward: 2ms, parameters: [100000]}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )";
   text += "cluster: " + std::string(cluster) + "\n";
   text += "training: " + std::string(training) + "\n";
@@ -44,15 +44,17 @@ constexpr std::string_view far_apart =
     "network: {bandwidth: 100Gbps, latency: 5ms}}";
 
 struct Shape {
-  std::string_view cluster, training, collective;
+  std::string_view name, cluster, training, collective;
 };
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.name; }
 
 class SearchOf : public testing::TestWithParam<Shape> {};
 
 // Every choice of the whole grid against what the search finds.
 TEST_P(SearchOf, FindsTheBestOfTheGridWithinOnePercent) {
   const test::Folder folder;
-  const auto& [cluster, training, collective] = GetParam();
+  const auto& [name, cluster, training, collective] = GetParam();
   const std::string path =
       folder.write("scenario.yaml", scenario_of(cluster, training, collective));
   const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0));
@@ -78,13 +80,16 @@ TEST_P(SearchOf, FindsTheBestOfTheGridWithinOnePercent) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, SearchOf,
-    testing::Values(Shape{one_node, "{strategy: ddp}", "{library: nccl}"},
-                    Shape{one_node, "{strategy: data_parallel}", "{library: nccl}"},
-                    Shape{slow_network, "{strategy: ddp, bucket_cap: 100MiB}", "{library: nccl}"},
-                    Shape{slow_network, "{strategy: fsdp}", "{library: gloo}"},
-                    Shape{far_apart, "{strategy: wait_free}", "{library: nccl}"},
-                    Shape{far_apart, "{strategy: apex_ddp, message_size: 1000}",
-                          "{library: nccl, algorithm: ring}"}));
+    testing::Values(
+        Shape{"ddp_on_a_node", one_node, "{strategy: ddp}", "{library: nccl}"},
+        Shape{"data_parallel_on_a_node", one_node, "{strategy: data_parallel}", "{library: nccl}"},
+        Shape{"ddp_between_nodes", slow_network, "{strategy: ddp, bucket_cap: 100MiB}",
+              "{library: nccl}"},
+        Shape{"fsdp_over_gloo", slow_network, "{strategy: fsdp}", "{library: gloo}"},
+        Shape{"wait_free_far_apart", far_apart, "{strategy: wait_free}", "{library: nccl}"},
+        Shape{"apex_ddp_far_apart", far_apart, "{strategy: apex_ddp, message_size: 1000}",
+              "{library: nccl, algorithm: ring}"}),
+    testing::PrintToStringParamName());
 
 TEST(Search, ChangesNothingForNothing) {
   const test::Folder folder;

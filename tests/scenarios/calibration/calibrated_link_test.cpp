@@ -1,5 +1,3 @@
-#include "scenarios/calibration/calibrated_link.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,3 @@
-#include "scenarios/calibration/calibrated_machine.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/errors.h"
 #include "tests/scenarios/process.h"

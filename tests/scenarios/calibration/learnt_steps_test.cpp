@@ -6,7 +6,7 @@
 #include <string>
 
 #include "scenarios/calibration/calibration.h"
-#include "scenarios/loader/calibration_parts.h"
+#include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
@@ -89,15 +89,21 @@ TEST(LearntSteps, AreReadAsTheyAreWritten) {
 
 TEST(LearntSteps, AreFoundByTheLoaderWithoutBeingRead) {
   const test::Folder folder;
-  const auto parts = [&](std::string_view text) {
-    return loader::calibration_parts_of(folder.write("c.yaml", text));
+  const std::string path = (folder.path() / "c.yaml").string();
+  // Which of its two parts the scenario has.
+  const auto parts = [&] {
+    const Scenario scenario = scenario_of_options(
+        small_values(), {{"cluster.gpus_per_node", "1"}, {"cluster.calibration", path}});
+    return std::pair(scenario.calibration == path, scenario.learnt == path);
   };
-  EXPECT_FALSE(parts(learnt_file).has_logs);
-  EXPECT_TRUE(parts(learnt_file).is_learnt);
+  EXPECT_EQ(parts(), std::pair(true, false));  // whoever reads it says that it is not there
+  folder.write("c.yaml", learnt_file);
+  EXPECT_EQ(parts(), std::pair(false, true));
   // Written anew, it is looked at anew.
-  EXPECT_TRUE(parts(std::string(learnt_file) + "links: []\n").has_logs);
-  EXPECT_FALSE(parts("schema: paceline.calibration/1\ncollectives: []\n").is_learnt);
-  EXPECT_TRUE(loader::calibration_parts_of("/no/such/file").has_logs);
+  folder.write("c.yaml", std::string(learnt_file) + "links: []\n");
+  EXPECT_EQ(parts(), std::pair(true, true));
+  folder.write("c.yaml", "schema: paceline.calibration/1\ncollectives: []\n");
+  EXPECT_EQ(parts(), std::pair(true, false));
 }
 
 TEST(LearntSteps, AreRefusedWithTheirPlace) {

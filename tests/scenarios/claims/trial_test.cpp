@@ -122,7 +122,7 @@ TEST(Trial, LeavesOutWhatDoesNotFitItsGpu) {
                         {"cluster.network.bandwidth", "10Gbps"},
                         {"gpus", "2"},
                         {"training.strategy", "ddp"},
-                        {"simulation.fidelity", "closed"}};
+                        {"simulation.fidelity", "folded"}};
   claim.before = claim.after = {Settings{}};
   Predictions predictions{RunOptions{}};
   const auto trials = put_to_test(claim, predictions);

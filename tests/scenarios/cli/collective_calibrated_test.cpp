@@ -66,14 +66,13 @@ TEST(CollectiveCalibrated, RefusesWhatLogsDoNotTell) {
                                       {"--channels", "2"},
                                       {"--min-ctas", "2"},
                                       {"--max-ctas", "2"},
-                                      {"--chunk-size", "1MiB"},
-                                      {"--fidelity", "flow"}}) {
+                                      {"--chunk-size", "1MiB"}}) {
     expect_refused(collective({option, value}),
                    std::string("paceline: ") + option +
                        ": has no effect: a calibration has the times of whatever ran");
   }
   for (const char* setting :
-       {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=closed"}) {
+       {"cluster.network.latency=1ms", "collective.nvls=false", "simulation.fidelity=folded"}) {
     expect_refused(collective({"--set", setting}),
                    std::string("paceline: --set ") + setting +
                        ": has no effect on this collective; leave it out");

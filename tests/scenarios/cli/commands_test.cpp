@@ -153,7 +153,7 @@ TEST(Run, SaysWhenTheDiskIsFull) {
 TEST(Run, SurvivesNamesThatAreNoUtf8) {
   const Folder folder;
   folder.write("layer.yaml", changed(changed(small_scenario, "name: a,", "name: \xff\xfe,"),
-                                     "fidelity: closed", "fidelity: flow"));
+                                     "fidelity: folded", "fidelity: flow"));
   folder.write("axis.yaml", changed(small_scenario, "", "sweep: {name: [\xff\xfe, b]}\n"));
   for (const char* file : {"layer.yaml", "axis.yaml"}) {
     const Ended ended = paceline({"run", file, "--json", "-"}, folder.path());
@@ -176,9 +176,9 @@ TEST(Run, NeitherAbortsNorPredictsInfinity) {
       {"algorithm: ring}", "algorithm: ring}\nranks: {jitter: nan%}"},
   };
   for (const auto& [from, to] : edges) {
-    for (const char* fidelity : {"fidelity: closed", "fidelity: flow"}) {
+    for (const char* fidelity : {"fidelity: folded", "fidelity: flow"}) {
       folder.write("scenario.yaml",
-                   changed(changed(small_scenario, from, to), "fidelity: closed", fidelity));
+                   changed(changed(small_scenario, from, to), "fidelity: folded", fidelity));
       const Ended ended = paceline({"run", "scenario.yaml", "--json", "-"}, folder.path());
       EXPECT_TRUE(ended.exit_code == 0 || ended.exit_code == 2)
           << to << ": exit code " << ended.exit_code << ", signal " << ended.signal << '\n'
@@ -351,7 +351,7 @@ TEST(Buckets, CountTheBytesOfThePrecision) {
 // 262,144 B / 1 GB/s = 1,632.864 us. algbw = size / time, busbw = 2 (p-1)/p times that.
 TEST(Collective, PredictsTheTimeOfARing) {
   const Folder folder;
-  for (const char* fidelity : {"flow", "closed"}) {
+  for (const char* fidelity : {"flow", "folded"}) {
     const Ended ended = paceline({"collective",  "flat",
                                   "--gpus",      "4",
                                   "--library",   "plan",
@@ -430,7 +430,7 @@ TEST(Collective, PrintsTheColumnsOfNcclTests) {
 TEST(Collective, GrowsByTheFactorUpToTheLargestSize) {
   const Folder folder;
   const Ended ended = paceline({"collective", "dgx1-v100", "--min", "1KiB", "--max", "5KiB",
-                                "--factor", "2", "--fidelity", "closed", "--json", "-"},
+                                "--factor", "2", "--fidelity", "folded", "--json", "-"},
                                folder.path());
   EXPECT_EQ(of_all(json::parse(ended.out).at("rows"), "size_bytes"), (Numbers{1024, 2048, 4096}));
 }
@@ -439,7 +439,7 @@ TEST(Collective, GrowsByTheFactorUpToTheLargestSize) {
 TEST(Collective, EndsWhenTheNextSizeIsTooLargeForAnyType) {
   const Folder folder;
   const Ended ended = paceline(
-      {"collective", "dgx1-v100", "--factor", "9223372036854775808", "--fidelity", "closed"},
+      {"collective", "dgx1-v100", "--factor", "9223372036854775808", "--fidelity", "folded"},
       folder.path());
   EXPECT_TRUE(ended.exit_code == 0 || ended.exit_code == 2) << ended.exit_code << ended.err;
   EXPECT_LT(ended.cpu_seconds, 5);

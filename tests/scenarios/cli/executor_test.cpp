@@ -58,11 +58,11 @@ class Executor : public testing::Test {
   Executor() {
     fs::copy_file(PACELINE_BINARY, folder_.path() / "paceline");
     fs::copy_file(PACELINE_SIM_BINARY, folder_.path() / "paceline-sim");
-    folder_.write("flow.yaml", changed(small_scenario, "fidelity: closed", "fidelity: flow"));
-    folder_.write("closed.yaml", small_scenario);
+    folder_.write("flow.yaml", changed(small_scenario, "fidelity: folded", "fidelity: flow"));
+    folder_.write("folded.yaml", small_scenario);
     // A ring of 800 GPUs: 2 x 799 rounds of 800 transfers, seconds of simulation; then a short one.
     folder_.write("long.yaml",
-                  changed(changed(small_scenario, "fidelity: closed", "fidelity: flow"), "",
+                  changed(changed(small_scenario, "fidelity: folded", "fidelity: flow"), "",
                           "sweep: {gpus: [800, 2]}\n"));
   }
   // Nothing that a test started is left, even when the test fails.
@@ -138,9 +138,43 @@ TEST_F(Executor, IsNamedWhenItIsMissing) {
   EXPECT_EQ(ended.out, "");
 }
 
-TEST_F(Executor, IsNotNeededForFormulas) {
+// Without SimGrid a folded prediction is not checked, and stands all the same.
+TEST_F(Executor, IsNeededForTheCheckOfAFoldedPointAlone) {
+  const Ended checked = run({"folded.yaml", "--json", "-"});
+  EXPECT_EQ(json::parse(checked.out).at("points").at(0).at("checked_by"), "simgrid");
+  EXPECT_NE(run({"folded.yaml"}).out.find("SimGrid agrees at 4 GPUs"), std::string::npos);
+  for (const char* script : {"exit 1\n", "read line; kill -9 $$\n", "echo nonsense\n"}) {
+    replace_executor(script);
+    const Ended ended = run({"folded.yaml"});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("not checked: paceline-sim "), std::string::npos) << ended.out;
+  }
   fs::remove(folder_.path() / "paceline-sim");
-  EXPECT_EQ(run({"closed.yaml"}).exit_code, 0);
+  const Ended missing = run({"folded.yaml", "--json", "-"});
+  EXPECT_EQ(missing.exit_code, 0) << missing.err;
+  EXPECT_TRUE(json::parse(missing.out).at("points").at(0).at("checked_by").is_null());
+}
+
+// A millionth more is a fault, of the step or of its communication.
+TEST_F(Executor, EndsARunThatItContradicts) {
+  fs::rename(folder_.path() / "paceline-sim", folder_.path() / "simgrid");
+  for (const std::string key : {"step_s", "communication_s"}) {
+    replace_executor("while read line; do echo \"$line\" | ./simgrid | sed -E 's/\"" + key +
+                     "\":[0-9.e-]+/\"" + key + "\":9/'; done\n");
+    const Ended ended = run({"folded.yaml", "--json", "result.json"});
+    EXPECT_EQ(ended.exit_code, 4) << ended.err;
+    EXPECT_NE(ended.err.find("SimGrid disagrees at 4 GPUs: step "), std::string::npos) << ended.err;
+    EXPECT_TRUE(fs::exists(folder_.path() / "result.json"));
+  }
+}
+
+TEST_F(Executor, ChecksNothingWhereThereIsNothingToCheckOrTooMuch) {
+  ASSERT_EQ(run({"folded.yaml", "--trace", "step.trace"}).exit_code, 0);
+  const Ended known = run_program({program(), "replay", "step.trace"}, folder_.path());
+  EXPECT_EQ(known.exit_code, 0) << known.err;
+  EXPECT_NE(known.out.find("no transfers to check"), std::string::npos) << known.out;
+  const Ended large = run({"folded.yaml", "--set", "cluster.nodes=400"});
+  EXPECT_NE(large.out.find("not checked: 1,278,400 transfers"), std::string::npos) << large.out;
 }
 
 TEST_F(Executor, MayNotBeExecutable) {
@@ -165,7 +199,7 @@ TEST_F(Executor, MayTalkNonsense) {
         // A reply to another point.
         "while read line; do echo '{\"id\": 77, \"totals\": {\"step_s\": 1, \"compute_s\": 1, "
         "\"communication_s\": 0, \"exposed_communication_s\": 0}, \"trace\": {\"lanes\": [], "
-        "\"classes\": []}, \"transfers\": 0, \"simgrid_solves\": 0}'; done\n"}) {
+        "\"classes\": []}, \"transfers\": 0}'; done\n"}) {
     SCOPED_TRACE(script);
     replace_executor(script);
     expect_environment_trouble(run({"flow.yaml"}), "paceline-sim");
@@ -205,19 +239,15 @@ TEST_F(Executor, MayTakeTheTimeThatItHas) {
   expect_environment_trouble(run({"flow.yaml"}), "4 GPUs: slow");
 }
 
-// Each of 2,048 ranks sends to each other: 4 million flows. No other algorithm is taken in place of
-// one whose simulation died.
+// Each of 2,048 ranks sends to each other: 4 million flows.
 TEST_F(Executor, SaysWhenMemoryRunsOut) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers take memory themselves";
-  for (const std::string algorithm : {"direct", "auto"}) {
-    const std::string command = "ulimit -v 350000; exec " + program() +
-                                " run flow.yaml --set cluster.nodes=1024 --force "
-                                "--set collective.algorithm=" +
-                                algorithm;
-    const Ended ended = run_program({"/bin/sh", "-c", command}, folder_.path());
-    expect_environment_trouble(
-        ended, "the simulation needs more than the 0.33 GiB of memory that it has\n");
-  }
+  const std::string command = "ulimit -v 350000; exec " + program() +
+                              " run flow.yaml --set cluster.nodes=1024 --force "
+                              "--set collective.algorithm=direct";
+  const Ended ended = run_program({"/bin/sh", "-c", command}, folder_.path());
+  expect_environment_trouble(ended,
+                             "the simulation needs more than the 0.33 GiB of memory that it has\n");
 }
 
 TEST_F(Executor, HasALimitThatIsATime) {
@@ -248,13 +278,13 @@ TEST_F(Executor, MayAnswerMoreThanItIsAsked) {
 TEST_F(Executor, CostsOnlyThePointThatItFailed) {
   replace_executor("read line; echo '{\"id\": 0, \"failure\": \"out of luck\"}'\n");
   const Ended ended =
-      run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, closed]", "--json", "-"});
+      run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, folded]", "--json", "-"});
   expect_environment_trouble(ended, "4 GPUs, simulation.fidelity=flow: out of luck");
   const json points = json::parse(ended.out).at("points");
   EXPECT_TRUE(points.at(0).at("predicted").is_null());
   EXPECT_EQ(points.at(0).at("failure"), "out of luck");
   EXPECT_TRUE(points.at(1).at("predicted").at("step_s").is_number());
-  const Ended table = run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, closed]"});
+  const Ended table = run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, folded]"});
   EXPECT_NE(table.out.find("failed: 4 GPUs, simulation.fidelity=flow: out of luck"),
             std::string::npos)
       << table.out;

@@ -157,7 +157,7 @@ TEST_F(Hostile, ValuesOfOptions) {
                            "--algorithm", "ring",      "--gpus",    "2",      "--max",  "1KiB"};
   refused(joined(measured, {"--timeout", "1e30s"}));
   refused(joined(measured, {"--library", "gloo"}));
-  refused(joined(measured, {"--fidelity", "closed"}));
+  refused(joined(measured, {"--fidelity", "folded"}));
   refused(joined(measured, {"--device", "v100-sxm2-16gb"}));
   refused(joined(measured, {"--set", "cluster.network.latency=1ms"}));
   refused({"measure", "scenario.yaml", "--set", "gpus=8000"});

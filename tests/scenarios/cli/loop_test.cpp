@@ -20,7 +20,7 @@ workload:
   layers: [{name: a, forward: 5ms, backward: 10ms, parameters: [262144, 16384]}]
 cluster: {gpus_per_node: 4, intra_node: {kind: nvswitch, bandwidth: 1GBps, latency: 50us}}
 training: {strategy: wait_free, optimizer: {time: 1ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [1, 2, 3, 4]}
 real: {backend: memory, mode: plan, steps: 3, warmup: 2}
 collective: {library: plan, algorithm: ring}

@@ -24,7 +24,7 @@ workload:
     - {name: b, forward: 2ms, backward: 2ms, parameters: [16384]}
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 50us}}
 training: {strategy: wait_free, optimizer: {time: 1ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [1, 2]}
 real: {backend: memory, mode: plan, steps: 5, warmup: 2}
 )";

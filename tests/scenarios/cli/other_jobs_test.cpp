@@ -67,26 +67,28 @@ void expect_folded_as_flow(std::vector<std::string> settings) {
 // No two of the 48 nodes are alike, and their flows meet in ever new sets: each is followed.
 TEST(OtherJobs, AreFollowedWhereNothingIsAlike) { expect_folded_as_flow({}); }
 
-// A fallback is nothing but flow: the same numbers to the last digit, and the result says which
-// fidelity they have and why.
-TEST(OtherJobs, AreSimulatedByFlowWhereNotificationsQueue) {
+// Ranks that cannot be folded are each simulated, and the result says why.
+TEST(OtherJobs, AreSimulatedRankByRankWhereNotificationsQueue) {
   const Folder folder;
   folder.write("jobs.yaml", drawn_jobs);
   const std::string trees = "collective.algorithm=double_binary_tree",
                     announced = "cluster.network.receives=announced";
   const json folded = point_of(folder, {trees, announced}),
              flow = point_of(folder, {trees, announced, "simulation.fidelity=flow"});
-  EXPECT_EQ(folded.at("fidelity"), "flow");
   const json& assumed = folded.at("assumed");
-  const auto fell_back = std::count_if(assumed.begin(), assumed.end(), [](const json& sentence) {
-    return sentence.get<std::string>().rfind("folded: fell back to flow: ", 0) == 0;
+  const auto unfolded = std::count_if(assumed.begin(), assumed.end(), [](const json& sentence) {
+    return sentence.get<std::string>().rfind("folded: every rank is simulated, because ", 0) == 0;
   });
-  EXPECT_EQ(fell_back, 1) << assumed;
-  EXPECT_EQ(folded.at("predicted"), flow.at("predicted"));
+  EXPECT_EQ(unfolded, 1) << assumed;
+  for (const char* part : {"step_s", "communication_s"}) {
+    const double expected = flow.at("predicted").at(part);
+    EXPECT_NEAR(folded.at("predicted").at(part), expected, 1e-6 * expected);
+  }
   EXPECT_EQ(folded.at("transfers"), flow.at("transfers"));
   const Ended table = paceline(
       {"run", "jobs.yaml", "--assumptions", "--set", trees, "--set", announced}, folder.path());
-  EXPECT_NE(table.out.find("folded: fell back to flow: "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("folded: every rank is simulated, because "), std::string::npos)
+      << table.out;
 }
 
 // In turn, on leaves of four, every leaf has two nodes of each job: as many hops of each ring stay
@@ -165,7 +167,7 @@ TEST_P(BadOtherJobs, AreRefusedInOneLineThatPointsAtThem) {
   const auto lines = std::count(small_scenario.begin(), small_scenario.end(), '\n');
   const Folder folder;
   folder.write("bad.yaml",
-               changed(small_scenario, "fidelity: closed", "fidelity: folded") + line + "\n");
+               changed(small_scenario, "fidelity: folded", "fidelity: folded") + line + "\n");
   expect_refused(
       paceline({"run", "bad.yaml"}, folder.path()),
       fmt::format("paceline: bad.yaml:{}:{}: {}", lines + 1, column + 1, GetParam().message));

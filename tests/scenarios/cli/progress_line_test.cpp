@@ -56,7 +56,7 @@ std::string on_terminal(const std::vector<std::string>& arguments, const std::st
 TEST(ProgressLine, IsOnTerminalsAndGoneAtTheEnd) {
   const test::Folder folder;
   folder.write("scenario.yaml",
-               test::changed(test::small_scenario, "fidelity: closed", "fidelity: folded"));
+               test::changed(test::small_scenario, "fidelity: folded", "fidelity: folded"));
   const std::vector<std::string> command{PACELINE_BINARY, "run", "scenario.yaml", "--set",
                                          "sweep.gpus=[2, 4]"};
   const std::string text = on_terminal(command, folder.path());

@@ -316,7 +316,7 @@ TEST(WorkloadTrace, RefusesWhatATraceCannotGive) {
   refused("trace: one.trace, device: v100-sxm2-16gb", "traced",
           "traced.yaml:3:38: device cannot be combined with trace");
   refused("model: resnet50, device: v100-sxm2-16gb, batch_per_gpu: 32", "traced",
-          "does what a trace did");
+          "needs a trace to replay");
   refused("trace: one.trace, calls: as_traced", "ddp", "makes its own collectives");
   refused("trace: one.trace, calls: as_traced", "traced",
           "calls as traced need 1 ranks, and the cluster has 2");
@@ -407,7 +407,7 @@ TEST(Replay, RefusesToCallCommunicationFreeThatIsNotKnown) {
   folder.write("bare.trace", file_of({{compute("a", OperationKind::forward, 0, 100),
                                        compute("b", OperationKind::optimizer, 100, 102)}}));
   expect_refused(folder, with_ring({"replay", "bare.trace", "--set", "gpus=64"}),
-                 "has no collectives to send: the trace tells none; profile a rank of "
+                 "has no collectives to predict: the trace contains none; profile a rank of "
                  "DistributedDataParallel with record_shapes=True");
   const json alone = points_of(with_ring({"replay", "bare.trace", "--set", "gpus=1"}), folder);
   EXPECT_NEAR(step_ms(alone.at(0)), 102, 1e-9);

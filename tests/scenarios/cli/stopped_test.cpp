@@ -22,10 +22,10 @@ class StoppedCommand : public testing::Test {
  protected:
   StoppedCommand() {
     fs::copy_file(PACELINE_BINARY, folder_.path() / "paceline");
-    const std::string folded = changed(small_scenario, "fidelity: closed", "fidelity: folded");
-    folder_.write("scenario.yaml", folded);
+    const std::string flow = changed(small_scenario, "fidelity: folded", "fidelity: flow");
+    folder_.write("scenario.yaml", flow);
     const std::string measured =
-        folded +
+        flow +
         "sweep: {gpus: [1, 2, 4]}\n"
         "measured: {source: a test, points: [{gpus: 2, throughput: 1000 samples/s}, "
         "{gpus: 4, throughput: 2000 samples/s}]}\n";
@@ -140,7 +140,7 @@ TEST_F(StoppedCommand, CollectiveKeepsTheSizesThatAreDone) {
   hang_after(2);
   const auto [signal, out, err, result] =
       interrupted({"collective", "dgx1-v100", "--gpus", "16", "--min", "1MiB", "--max", "64MiB",
-                   "--jobs", "1"});
+                   "--fidelity", "flow", "--jobs", "1"});
   expect_kept("2 of 7 sizes", result, err, signal);
   EXPECT_EQ(result.at("rows").size(), 2U);
 }

@@ -25,7 +25,7 @@ workload:
     - {name: b, forward: 1ms, backward: 1ms, parameters: [16384]}
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 50us}}
 training: {strategy: wait_free, optimizer: {time: 1ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 real: {backend: memory, mode: plan, steps: 3, warmup: 2}
 )";
 

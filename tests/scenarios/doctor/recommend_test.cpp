@@ -13,15 +13,13 @@ namespace {
 Examination laptop() {
   Examination machine;
   machine.cpus = 8;
-  machine.backends = {{"memory", "threads", "", {}, ""},
-                      {"gloo", "TCP", "0.5.0", {}, ""},
-                      {"mpi", "MPI", "Open MPI v4.1.4", {}, ""},
-                      {"nccl", "NVIDIA's", "", {}, "no CUDA device"},
-                      {"cuda-local", "threads", "", {}, "no CUDA device"}};
+  machine.backends = {{"memory", "threads", "cpus", "", {}, ""},
+                      {"gloo", "TCP", "cpus", "0.5.0", {}, ""},
+                      {"mpi", "MPI", "mpi", "Open MPI v4.1.4", {}, ""},
+                      {"nccl", "NVIDIA's", "gpus", "", {}, "no CUDA device"},
+                      {"cuda-local", "threads", "", "", {}, "no CUDA device"}};
   return machine;
 }
-
-BackendState& backend(Examination& machine, std::size_t row) { return machine.backends[row]; }
 
 TEST(Recommend, GlooOnALaptop) {
   const auto all = recommend(laptop());
@@ -34,25 +32,25 @@ TEST(Recommend, GlooOnALaptop) {
 
 TEST(Recommend, NcclOnGpus) {
   Examination machine = laptop();
-  backend(machine, 3) = {"nccl",
-                         "NVIDIA's",
-                         "2.18.3",
-                         {"CUDA driver 12.4, runtime 12.0", "device 0: A", "device 1: B"},
-                         ""};
-  EXPECT_EQ(gpus_of(machine), 2U);
+  machine.backends[3].version = "2.18.3";
+  machine.backends[3].notes = {"CUDA driver 12.4, runtime 12.0", "device 0: A, 80 GB",
+                               "device 1: B"};
+  machine.backends[3].missing = "";
+  EXPECT_EQ(devices_of(machine), (std::vector<std::string>{"A", "B"}));
   const auto all = recommend(machine);
   EXPECT_EQ(all[0].backend, "nccl");
-  EXPECT_EQ(all[0].why, "NCCL 2.18.3, 2 GPUs here; if it fails, gloo");
+  EXPECT_EQ(all[0].why, "NVIDIA's (2.18.3); 2 GPUs here; if it fails, gloo");
 }
 
-TEST(Recommend, NoNcclThatIsTooOld) {
+TEST(Recommend, TheLastThatWorksAmongThoseForTheSameAndSaysWhatIsMissing) {
   Examination machine = laptop();
-  backend(machine, 3) = {
-      "nccl", "NVIDIA's", "2.10.3", {"device 0: A"}, "NCCL 2.10.3 is older than 2.14.0"};
-  const auto all = recommend(machine);
-  EXPECT_EQ(all[0].backend, "");
-  EXPECT_EQ(all[0].why.rfind("NCCL 2.10.3 is older than 2.14.0; practice asks for NCCL 2.5", 0), 0U)
-      << all[0].why;
+  machine.backends.push_back({"new", "news", "gpus", "", {}, ""});
+  EXPECT_EQ(recommend(machine)[0].backend, "new");
+  machine.backends[1].missing = "not built";
+  EXPECT_EQ(recommend(machine)[1].why,
+            "threads; on this machine more ranks than its 8 CPUs measure the CPUs; for gloo: not "
+            "built");
+  EXPECT_EQ(find_backend_for("cpus", machine)->name, "memory");
 }
 
 TEST(Recommend, MpiWhereALauncherIs) {
@@ -62,7 +60,7 @@ TEST(Recommend, MpiWhereALauncherIs) {
   machine.mpirun.reset();
   machine.slurm_job = "1234";
   EXPECT_EQ(recommend(machine)[2].backend, "mpi");
-  EXPECT_EQ(recommend(machine)[2].why, "inside Slurm job 1234");
+  EXPECT_EQ(recommend(machine)[2].why, "MPI (Open MPI v4.1.4); inside Slurm job 1234");
 }
 
 TEST(Recommend, SaysWhenThereIsNoWorker) {
@@ -76,7 +74,7 @@ TEST(Backends, AreReadOrRefused) {
   EXPECT_THROW((void)backends_from_json("{}"), std::runtime_error);
   EXPECT_THROW((void)backends_from_json(R"([{"name": 3}])"), std::runtime_error);
   const auto all = backends_from_json(
-      R"([{"name": "n", "summary": "s", "version": "v", "notes": ["a"], "missing": "m"}])");
+      R"([{"name": "n", "summary": "s", "recommended_for": "cpus", "version": "v", "notes": ["a"], "missing": "m"}])");
   ASSERT_EQ(all.size(), 1U);
   EXPECT_FALSE(all[0].can_be_used());
 }

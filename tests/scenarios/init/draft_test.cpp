@@ -126,7 +126,8 @@ TEST(Draft, RefusesWhatTheLoaderRefuses) {
 doctor::Examination laptop() {
   doctor::Examination machine;
   machine.cpus = 2;
-  machine.backends = {{"memory", "threads", "", {}, ""}, {"gloo", "TCP", "0.5.0", {}, ""}};
+  machine.backends = {{"memory", "threads", "cpus", "", {}, ""},
+                      {"gloo", "TCP", "cpus", "0.5.0", {}, ""}};
   return machine;
 }
 

@@ -103,7 +103,7 @@ TEST_F(BadFiles, MayHoldANulByte) {
 TEST_F(BadFiles, MayBeLargerThanOneMebibyte) {
   const std::string text(small_scenario);
   expect_refused(run(text + "#" + std::string(1 << 20, 'x') + "\n"),
-                 "paceline: bad.yaml: is larger than 1 MiB");
+                 "paceline: bad.yaml: is larger than 1MiB");
 }
 
 TEST_F(BadFiles, MayBeOneMebibyteOfAKnownScenario) {
@@ -168,7 +168,7 @@ TEST_F(BadFiles, MaySweepOverABillionPoints) {
 // A ring all-reduce of 8,000 GPUs has 2 x 7,999 rounds of 8,000 transfers: 1.28e8.
 TEST_F(BadFiles, MayAskForMoreTransfersThanAreSimulatedUnforced) {
   const std::string wide = changed(small_scenario, "  nodes: 2", "  nodes: 4000");
-  const Ended ended = run(changed(wide, "fidelity: closed", "fidelity: flow"));
+  const Ended ended = run(changed(wide, "fidelity: folded", "fidelity: flow"));
   expect_refused(ended, "paceline: bad.yaml: 8000 GPUs take 6.43e+07 simulated transfers, about ");
   EXPECT_NE(ended.err.find("fidelity: folded"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("--force"), std::string::npos) << ended.err;

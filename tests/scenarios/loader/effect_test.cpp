@@ -207,10 +207,10 @@ Settings settings_of(const Trial& trial) {
 std::string fingerprint(const PreparedPoint& made) {
   const auto& contention = made.contention;
   std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
+      "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", traces::to_line(made.point),
       made.one_gpu_step.value(), made.samples_per_step, made.place.compute, contention.automatic,
-      contention.assumed, contention.more, contention.measured, contention.slowdown,
-      contention.calls.value_or(0), made.channels, made.device.name, made.device.multiprocessors,
+      contention.assumed, contention.more, contention.slowdown, contention.calls.value_or(0),
+      made.channels, made.device.name, made.device.multiprocessors,
       made.device.memory_bandwidth.value(), made.decided_by != nullptr);
   text += fmt::format(" {} {} {} {}", paceline::to_text(made.place.node),
                       paceline::to_text(made.place.network), made.place.hides_behind_slow,

@@ -38,7 +38,7 @@ Scenario network_scenario(const Settings& settings) {
   values.by_path.insert({{"cluster.gpus_per_node", "4"},
                          {"cluster.intra_node.bandwidth", "100GBps"},
                          {"cluster.network.bandwidth", "100Gbps"},
-                         {"simulation.fidelity", "closed"}});
+                         {"simulation.fidelity", "folded"}});
   return scenario_of_options(values, settings);
 }
 

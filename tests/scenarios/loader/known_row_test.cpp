@@ -1,6 +1,6 @@
 // What is known of a point by --known, and not by the file.
 
-#include "scenarios/loader/known_row.h"
+#include "scenarios/loader/measured_row.h"
 
 #include <gtest/gtest.h>
 

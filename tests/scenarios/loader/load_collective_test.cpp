@@ -1,7 +1,5 @@
 // What a scenario says of NCCL: its version, algorithm and protocol.
 
-#include "scenarios/loader/load_collective.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/loader/sections.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
 #include "tests/scenarios/small_scenario.h"

@@ -25,28 +25,23 @@ TEST(ContentionSettings, AreAutomaticUnlessGiven) {
     const Contention contention = contention_told(value);
     EXPECT_TRUE(contention.automatic);
     EXPECT_FALSE(contention.assumed);
-    EXPECT_FALSE(contention.measured);
     EXPECT_EQ(contention.slowdown, 1);
   }
 }
 
 TEST(ContentionSettings, AreAWord) {
   const Contention off = contention_told("off");
-  EXPECT_FALSE(off.automatic || off.assumed || off.measured);
+  EXPECT_FALSE(off.automatic || off.assumed);
   EXPECT_EQ(off.slowdown, 1);
   const Contention assumed = contention_told("assumed");
   EXPECT_TRUE(assumed.assumed);
-  EXPECT_FALSE(assumed.automatic || assumed.measured);
+  EXPECT_FALSE(assumed.automatic);
   EXPECT_EQ(assumed.more, 0);
-  const Contention measured = contention_told("measured");
-  EXPECT_TRUE(measured.measured);
-  EXPECT_TRUE(measured.assumed);
-  EXPECT_FALSE(measured.automatic);
 }
 
 TEST(ContentionSettings, AreAFactor) {
   const Contention given = contention_told("1.3");
-  EXPECT_FALSE(given.automatic || given.assumed || given.measured);
+  EXPECT_FALSE(given.automatic || given.assumed);
   EXPECT_EQ(given.slowdown, 1.3);
 }
 
@@ -55,7 +50,7 @@ TEST(ContentionSettings, AreWhatIsAssumedAndMore) {
                                     std::pair{"assumed+10", 10.0}}) {
     const Contention contention = contention_told(value);
     EXPECT_TRUE(contention.assumed) << value;
-    EXPECT_FALSE(contention.automatic || contention.measured) << value;
+    EXPECT_FALSE(contention.automatic) << value;
     EXPECT_EQ(contention.more, more) << value;
     EXPECT_EQ(contention.slowdown, 1) << value;
   }
@@ -79,10 +74,10 @@ TEST(ContentionSettings, AreRefusedWithoutANumberBehindThePlus) {
 }
 
 TEST(ContentionSettings, AreRefusedWhenTheyAreNoneOfThese) {
-  for (const char* value : {"some", "0.5", "101", "assumed-0.1"}) {
+  for (const char* value : {"some", "0.5", "101", "assumed-0.1", "measured"}) {
     expect_no_contention(value,
-                         "is neither auto, off, assumed, assumed+0.1, measured nor a factor of 1 "
-                         "to 100; write contention: 1.3");
+                         "is neither auto, off, assumed, assumed+0.1 nor a factor of 1 to 100; "
+                         "write contention: 1.3");
   }
 }
 

@@ -144,21 +144,22 @@ TEST(Training, RefusesCheckpointsOfNothing) {
 
 TEST(Training, RefusesWhatHasNothingToActOn) {
   EXPECT_EQ(refused({{"training.parameters_as_bucket_view", "true"}}),
-            "command line: strategy \"ddp\" sends no parameters that parameters_as_bucket_view "
-            "would say something of; add zero_redundancy_optimizer: true, or leave it out");
+            "command line: strategy \"ddp\" ignores parameters_as_bucket_view without "
+            "zero_redundancy_optimizer; add zero_redundancy_optimizer: true, or leave it out");
   EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
                      {"training.stage3_max_live_parameters", "1000"}}),
-            "command line: strategy \"deepspeed_zero\" reads no stage3_max_live_parameters before "
-            "stage 3, as every rank has all parameters; add stage: 3, or leave it out");
-  EXPECT_EQ(refused({{"training.strategy", "deepspeed_zero"},
-                     {"training.reduce_scatter", "false"},
-                     {"training.use_multi_rank_bucket_allreduce", "false"}}),
-            "command line: strategy \"deepspeed_zero\" gives owners no parts of their own with "
-            "reduce_scatter: false; leave out use_multi_rank_bucket_allreduce");
+            "command line: strategy \"deepspeed_zero\" ignores stage3_max_live_parameters before "
+            "stage 3, where every rank has all parameters; add stage: 3, or leave it out");
+  EXPECT_EQ(
+      refused({{"training.strategy", "deepspeed_zero"},
+               {"training.reduce_scatter", "false"},
+               {"training.use_multi_rank_bucket_allreduce", "false"}}),
+      "command line: strategy \"deepspeed_zero\" ignores use_multi_rank_bucket_allreduce with "
+      "reduce_scatter: false; leave out use_multi_rank_bucket_allreduce");
   EXPECT_EQ(
       refused({{"training.strategy", "fsdp"}, {"training.activation_checkpointing", "blocks"}}),
-      "command line: strategy \"fsdp\" recomputes within its units only, and some checkpoint "
-      "holds layers of several; take wrap: blocks with blocks_per_checkpoint: 1, or a larger "
+      "command line: strategy \"fsdp\" recomputes within a unit, and some checkpoints hold "
+      "layers of several units; take wrap: blocks with blocks_per_checkpoint: 1, or a larger "
       "min_num_params");
 }
 
@@ -184,16 +185,16 @@ TEST(Training, RefusesDataParallelBeyondANode) {
 }
 
 TEST(Training, RefusesWhatApexRefuses) {
-  EXPECT_EQ(
-      refused({{"training.strategy", "apex_ddp"},
-               {"training.delay_allreduce", "true"},
-               {"training.num_allreduce_streams", "2"}}),
-      "command line: strategy \"apex_ddp\" has no streams for all-reduces that come after the "
-      "backward; leave out delay_allreduce or num_allreduce_streams");
+  EXPECT_EQ(refused({{"training.strategy", "apex_ddp"},
+                     {"training.delay_allreduce", "true"},
+                     {"training.num_allreduce_streams", "2"}}),
+            "command line: strategy \"apex_ddp\" runs all-reduces after the backward with "
+            "delay_allreduce, without streams of their own; leave out delay_allreduce or "
+            "num_allreduce_streams");
   const Set bf16{{"training.strategy", "apex_ddp"},
                  {"workload.precision", "bf16"},
                  {"workload.device", "a100-sxm4-40gb"}};
-  EXPECT_NE(refused(bf16).find("has buckets of fp16, fp32 and fp64 only"), std::string::npos)
+  EXPECT_NE(refused(bf16).find("reduces fp16, fp32 and fp64 only"), std::string::npos)
       << refused(bf16);
   EXPECT_EQ(refused({{"training.strategy", "apex_ddp"}}), "");
 }

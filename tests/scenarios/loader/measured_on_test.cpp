@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/loader/scenario_values.h"
 #include "tests/scenarios/loader/bad_scenario.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
@@ -31,7 +30,7 @@ Scenario resnet(const Settings& more) {
   values.by_path.insert({{"cluster.gpus_per_node", "4"},
                          {"cluster.intra_node.bandwidth", "100GBps"},
                          {"cluster.network.bandwidth", "100Gbps"},
-                         {"simulation.fidelity", "closed"}});
+                         {"simulation.fidelity", "folded"}});
   return scenario_of_options(values, more);
 }
 

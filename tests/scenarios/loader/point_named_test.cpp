@@ -1,6 +1,6 @@
 // A point of a grid by values of its axes.
 
-#include "scenarios/loader/point_named.h"
+#include "scenarios/loader/axis_value.h"
 
 #include <gtest/gtest.h>
 

@@ -221,13 +221,6 @@ TEST(KnownPoints, AreThoseOfNoOtherSystem) {
   EXPECT_TRUE(file.known_points().empty());
 }
 
-TEST(KnownPoints, HaveAnOlderSpelling) {
-  const std::string sweep = "sweep: {gpus: [2, 4]}\n";
-  const auto file = with_end(sweep + measured("{gpus: 2, step: 1s, fitted: true}, "
-                                              "{gpus: 4, step: 1s, fitted: false}"));
-  EXPECT_EQ(file.known_points(), (std::vector<std::size_t>{0}));
-}
-
 // The same value in another spelling is the same value: the units decide, not the text.
 TEST(MeasuredPoints, AreMatchedInOtherSpellings) {
   const std::pair<const char*, const char*> spellings[] = {{"1ms", "1000us"},  {"1ms", "0.001s"},
@@ -274,7 +267,7 @@ TEST(MeasuredPoints, MayGiveTheStepInsteadOfTheThroughput) {
 TEST(MeasuredPoints, AreLeftOutWhenASettingChangesWhatWasMeasured) {
   const std::string end = "sweep: {gpus: [2, 4]}\n" + measured("{gpus: 4, step: 500ms}");
   EXPECT_FALSE(with_end(end, {{"training.gradient_accumulation", "3"}}).measured(1));
-  EXPECT_TRUE(with_end(end, {{"simulation.fidelity", "closed"}}).measured(1));
+  EXPECT_TRUE(with_end(end, {{"simulation.fidelity", "folded"}}).measured(1));
   for (const char* of_the_model : {"contention", "call_contention"}) {
     EXPECT_TRUE(with_end(end, {{of_the_model, "1.3"}}).measured(1)) << of_the_model;
   }
@@ -426,7 +419,7 @@ TEST(Documents, MayComeThroughPipes) {
   const Folder folder;
   folder.write("scenario.yaml",
                changed(changed(small_scenario, "  gpus_per_node: 2\n", "  preset: mine.yaml\n"),
-                       "fidelity: closed", "fidelity: closed, seed: 7"));
+                       "fidelity: folded", "fidelity: folded, seed: 7"));
   folder.write("mine.yaml", "schema: paceline.cluster/1\nname: mine\ngpus_per_node: 2\n");
   const auto run = [&](const std::string& command) {
     return test::run_program({"/bin/bash", "-c", command}, folder.path());

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
-#include "scenarios/loader/job/load_catalogue.h"
 #include "scenarios/loader/load_scenario.h"
 #include "tests/scenarios/loader/schema_rows.h"
 

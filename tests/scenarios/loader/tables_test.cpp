@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/collectives/hierarchical.h"
+#include "models/collectives/algorithms.h"
 #include "models/cost/nccl_tuning.h"
 #include "models/units/parse.h"
 #include "scenarios/loader/load_scenario.h"

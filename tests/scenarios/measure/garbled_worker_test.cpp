@@ -23,7 +23,7 @@ workload:
     - {name: a, forward: 1ms, backward: 1ms, parameters: [1024]}
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 50us}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [2], workload.batch_per_gpu: [8, 16]}
 real: {backend: memory, mode: plan, steps: 2, warmup: 2}
 )";

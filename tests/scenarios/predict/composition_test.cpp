@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "scenarios/predict/simulator.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/preparer.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
@@ -37,7 +37,7 @@ workload:
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 1us}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
 collective: {library: plan, algorithm: ring}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 ranks: {spread: 0}
 )";
 
@@ -45,7 +45,7 @@ ranks: {spread: 0}
 struct Composed {
   explicit Composed(const std::string& text)
       : prepared(prepared_of(text)),
-        result(std::get<Result>(closed_reply_to(prepared->point))),
+        result(std::get<Result>(simulate(prepared->point))),
         composition(*prepared, result) {}
 
   static std::shared_ptr<const PreparedPoint> prepared_of(const std::string& text) {

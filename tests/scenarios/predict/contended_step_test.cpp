@@ -41,7 +41,7 @@ PointOutcome outcome_of(const std::string& fidelity, const std::string& contenti
 
 // The call takes 25 ms, all of them beside the backward, which lasts 25 (1 - 1/2) ms longer.
 TEST(Contention, LengthensAStepInEveryFidelity) {
-  for (const char* fidelity : {"flow", "folded", "closed"}) {
+  for (const char* fidelity : {"flow", "folded"}) {
     const double off = outcome_of(fidelity, "off").predicted->totals.step.value();
     const PointOutcome slowed = outcome_of(fidelity, "2");
     EXPECT_NEAR(slowed.predicted->totals.step.value() - off, 12.5 * ms, 0.01 * ms) << fidelity;
@@ -53,14 +53,14 @@ TEST(Contention, LengthensAStepInEveryFidelity) {
 
 // The call of 25 ms has 100 ms of backward beside it, in which it does 20: 5 ms are left after it.
 TEST(Contention, HoldsCallsUpInEveryFidelity) {
-  for (const char* fidelity : {"flow", "folded", "closed"}) {
+  for (const char* fidelity : {"flow", "folded"}) {
     const PointOutcome off = outcome_of(fidelity, "off");
     const PointOutcome held = outcome_of(fidelity, "off", "5");
     EXPECT_NEAR((held.predicted->totals.step - off.predicted->totals.step).value(), 5 * ms,
                 0.01 * ms)
         << fidelity;
     EXPECT_NEAR(held.predicted->totals.exposed_communication.value(), 5 * ms, 0.01 * ms);
-    EXPECT_EQ(held.predicted->communication_alone, off.predicted->totals.communication);
+    EXPECT_EQ(held.predicted->totals_alone.communication, off.predicted->totals.communication);
     EXPECT_EQ(std::count(held.assumptions.begin(), held.assumptions.end(),
                          "contention: collectives run 5.00x slower while overlapped with compute"),
               1);
@@ -74,8 +74,8 @@ TEST(Contention, HoldsCallsUpInEveryFidelity) {
 
 // 3 x 1 GB/s of 900 GB/s: 0.3 % of 25 ms. A plan has no channels.
 TEST(Contention, IsAssumedByMemoryTraffic) {
-  const double off = outcome_of("closed", "off").predicted->totals.step.value();
-  const double assumed = outcome_of("closed", "assumed").predicted->totals.step.value();
+  const double off = outcome_of("folded", "off").predicted->totals.step.value();
+  const double assumed = outcome_of("folded", "assumed").predicted->totals.step.value();
   EXPECT_GT(assumed, off);
   EXPECT_NEAR(assumed - off, 25 * ms * 3 / 900, 0.02 * 25 * ms * 3 / 900);
 }
@@ -83,11 +83,11 @@ TEST(Contention, IsAssumedByMemoryTraffic) {
 // What is assumed above is 1 + 3 / 900, less two millionths of latency.
 TEST(Contention, IsAssumedAndSoMuchMore) {
   const auto step = [](const char* contention) {
-    return outcome_of("closed", contention).predicted->totals.step.value();
+    return outcome_of("folded", contention).predicted->totals.step.value();
   };
   EXPECT_NEAR(step("assumed+0.1"), step("1.103333"), 1e-3 * ms);
   EXPECT_EQ(step("assumed+0"), step("assumed"));
-  const auto said = outcome_of("closed", "assumed+0.1").assumptions;
+  const auto said = outcome_of("folded", "assumed+0.1").assumptions;
   EXPECT_EQ(std::count(said.begin(), said.end(),
                        "contention: compute runs 1.10x slower while overlapped with a "
                        "collective, because of channels and memory traffic, and 0.1 more"),
@@ -95,8 +95,8 @@ TEST(Contention, IsAssumedAndSoMuchMore) {
 }
 
 TEST(Contention, RefusesOtherWords) {
-  EXPECT_THROW((void)outcome_of("closed", "some"), InputError);
-  EXPECT_THROW((void)outcome_of("closed", "0.5"), InputError);
+  EXPECT_THROW((void)outcome_of("folded", "some"), InputError);
+  EXPECT_THROW((void)outcome_of("folded", "0.5"), InputError);
 }
 
 }  // namespace

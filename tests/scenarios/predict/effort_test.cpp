@@ -30,8 +30,7 @@ TEST(Effort, IsTenTimesTheEstimateAndAMinute) {
   const double transfers = 2 * 799 * 800;
   const auto wide = point({{"cluster.nodes", "400"}, {"simulation.fidelity", "flow"}});
   EXPECT_EQ(cost::transfers_about(wide), transfers);
-  EXPECT_DOUBLE_EQ(effort_of(wide, false, somewhere).limit->value(),
-                   10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
+  EXPECT_DOUBLE_EQ(time_limit(wide)->value(), 10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
 }
 
 // 400 ranks that send to all others at a time, twice: 2 x 400 x 399 transfers, and pairs of those
@@ -46,24 +45,27 @@ TEST(Effort, CountsFlowsThatShareLinksByPairs) {
   const double flows = 400 * 399;
   EXPECT_NEAR(cost::flow_time(direct("200"), cost::work_about(direct("200"))).value(),
               2 * flows * 5e-6 + 2 * flows * flows * 10e-9 + 400 * 600e-6, 1e-9);
-  EXPECT_NO_THROW((void)effort_of(direct("200"), false, somewhere));
-  EXPECT_THROW((void)effort_of(direct("400"), false, somewhere), InputError);
+  EXPECT_NO_THROW((void)time_expected(direct("200"), false, somewhere));
+  EXPECT_THROW((void)time_expected(direct("400"), false, somewhere), InputError);
 }
 
 // Forced runs may take any time, which is not known before.
 TEST(Effort, IsNoneWhenForced) {
-  const auto wide = point({{"cluster.nodes", "4000"}, {"simulation.fidelity", "flow"}});
-  EXPECT_THROW((void)effort_of(wide, false, somewhere), InputError);
-  EXPECT_FALSE(effort_of(wide, true, somewhere).limit);
+  auto wide = point({{"cluster.nodes", "4000"}, {"simulation.fidelity", "flow"}});
+  EXPECT_THROW((void)time_expected(wide, false, somewhere), InputError);
+  wide.force = true;
+  EXPECT_NO_THROW((void)time_expected(wide, true, somewhere));
+  EXPECT_FALSE(time_limit(wide));
 }
 
 TEST(Effort, IsThatOfTheEnvironmentWhenItHasOne) {
-  const auto small = point({{"simulation.fidelity", "flow"}});
+  auto small = point({{"simulation.fidelity", "flow"}});
   ASSERT_EQ(::setenv("PACELINE_SIM_TIMEOUT", "2.5", 1), 0);
-  EXPECT_EQ(effort_of(small, false, somewhere).limit, Seconds(2.5));
-  EXPECT_EQ(effort_of(small, true, somewhere).limit, Seconds(2.5));
+  EXPECT_EQ(time_limit(small), Seconds(2.5));
+  small.force = true;
+  EXPECT_EQ(time_limit(small), Seconds(2.5));
   ASSERT_EQ(::setenv("PACELINE_SIM_TIMEOUT", "", 1), 0);
-  EXPECT_FALSE(effort_of(small, true, somewhere).limit);
+  EXPECT_FALSE(time_limit(small));
   ASSERT_EQ(::unsetenv("PACELINE_SIM_TIMEOUT"), 0);
 }
 

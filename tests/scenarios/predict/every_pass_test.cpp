@@ -29,6 +29,7 @@ workload:
 cluster: {nodes: 2, gpus_per_node: 1, network: {bandwidth: 1GBps, latency: 1us}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
 collective: {library: nccl}
+simulation: {fidelity: flow}
 sweep: {gpus: [1, 2]}
 )";
 
@@ -156,7 +157,7 @@ TEST_F(EveryPass, OfDecisions) {
 // fails there ends all points that wait for what it says.
 TEST_F(EveryPass, OfKnownRows) {
   const std::string scenario = std::string(contended) +
-                               "contention: measured\n"
+                               "contention: assumed\n"
                                "measured:\n"
                                "  source: a test\n"
                                "  points: [{gpus: 2, throughput: 110 samples/s, known: true}]\n";

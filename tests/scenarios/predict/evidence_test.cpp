@@ -11,7 +11,7 @@
 #include "scenarios/advise/strategies.h"
 #include "scenarios/errors.h"
 #include "scenarios/measure/loop.h"
-#include "scenarios/predict/closed_forms.h"
+#include "scenarios/predict/link_forms.h"
 #include "scenarios/predict/point_source.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
@@ -35,7 +35,7 @@ workload:
 cluster: {gpus_per_node: 1, network: {bandwidth: 25Gbps, latency: 10us, transport: tcp}}
 training: {strategy: wait_free, optimizer: {time: 0ms}}
 collective: {library: nccl}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [1, 2, 4, 8]}
 )";
 
@@ -97,7 +97,7 @@ TEST_F(EvidenceOfAFile, SaysTheSpeedOfOneGpuWhereThatIsModelled) {
       "schema: paceline/1\nname: modelled\n"
       "workload: {model: bert-base, batch_per_gpu: 8, device: a100-sxm4-40gb}\n"
       "cluster: {preset: dgx-a100}\ntraining: {strategy: ddp}\n"
-      "simulation: {fidelity: closed}\nsweep: {gpus: [1, 2, 8]}\n";
+      "simulation: {fidelity: folded}\nsweep: {gpus: [1, 2, 8]}\n";
   const auto before = outcomes("", {}, {}, modelled);
   const auto after = outcomes(known_row(before[1], 1.3), {}, {}, modelled);
   const double alone = after[0].predicted->totals.step / before[0].predicted->totals.step;
@@ -186,10 +186,10 @@ TEST_F(EvidenceOfAFile, SaysTheSameWhateverTheJobsAndEveryTime) {
 
 TEST_F(EvidenceOfAFile, IsTheSameInEveryFidelity) {
   const std::string known = known_row(outcomes()[1], 1.7);
-  const double closed = outcomes(known)[3].predicted->totals.step.value();
+  const double alone = outcomes(known)[3].predicted->totals.step.value();
   for (const char* fidelity : {"flow", "folded"}) {
     const Settings settings{{"simulation.fidelity", fidelity}};
-    EXPECT_NEAR(outcomes(known, settings)[3].predicted->totals.step.value() / closed, 1, 0.02)
+    EXPECT_NEAR(outcomes(known, settings)[3].predicted->totals.step.value() / alone, 1, 0.02)
         << fidelity;
   }
 }
@@ -215,41 +215,6 @@ TEST_F(EvidenceOfAFile, IsTakenByComparisonsOfStrategies) {
   EXPECT_GT(told / untold, 1.3);
 }
 
-// contention: measured: as assumed, and a known row.
-
-constexpr std::string_view key = "contention: measured\n";
-
-void expect_refused_run(const ScenarioFile& file, const std::string& what) {
-  try {
-    (void)run_scenario(file, {});
-    FAIL() << "not refused";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
-  }
-}
-
-TEST_F(EvidenceOfAFile, IsWhatMeasuredContentionNeeds) {
-  const auto before = outcomes();
-  const std::string none = "contention is measured, but no measured point of the sweep with more";
-  expect_refused_run(read(std::string(key)), none);
-  expect_refused_run(read(std::string(key) + known_row(before[1], 1.1, "false")), none);
-  expect_refused_run(read(std::string(key) + known_row(before[0], 1.1)), none);
-  EXPECT_THROW((void)validate_by_loop((folder_.path() / "s.yaml").string(), {}, {}), InputError);
-}
-
-// The point is then met within the scatter of a row, and others move. Rows of such hosts scatter by
-// 0.444 of their class, so a row says 1 / (1 + 0.444^2) of its links: of log 1.3 a sixth is left.
-TEST_F(EvidenceOfAFile, IsMetUnderMeasuredContention) {
-  const auto assumed = outcomes("contention: assumed\n");
-  const auto found = outcomes(std::string(key) + known_row(assumed[1], 1.3));
-  EXPECT_NEAR(*found[1].error_percent(), 100 * std::expm1(0.165 * std::log(1.3)), 1.5);
-  EXPECT_GT(found[3].predicted->totals.step / assumed[3].predicted->totals.step, 1.1);
-  EXPECT_TRUE(says_known_rows(found[3]));
-  // As assumed, whatever the row.
-  const auto alike = outcomes(std::string(key) + known_row(assumed[1], 1));
-  EXPECT_NEAR(alike[3].predicted->totals.step / assumed[3].predicted->totals.step, 1, 1e-9);
-}
-
 // Sweeps: forms have the belief of the file.
 
 constexpr std::string_view swept = R"(schema: paceline/1
@@ -261,7 +226,7 @@ cluster:
   network: {bandwidth: 100Gbps, latency: 3us}
 training: {strategy: ddp}
 collective: {library: plan, algorithm: ring}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep:
   gpus: [8, 32]
   cluster.network.latency: [1us, 2us, 4us, 8us, 16us, 30us, 50us, 70us, 100us]
@@ -276,10 +241,9 @@ measured:
 TEST_F(EvidenceOfAFile, IsInFormsAsInPointsThatAreSimulated) {
   const auto belief = belief_of(read("", {}, swept), {});
   ASSERT_TRUE(belief);
-  ClosedForms forms(read("", {}, swept), false, *belief);
+  LinkForms forms(read("", {}, swept), false, *belief);
   PointSource source(read("", {}, swept), false, *belief);
   const auto run = outcomes("", {}, {}, swept);
-  Simulator simulator(1);
   double moved = 0;
   for (std::size_t point = 0; point < run.size(); point += 7) {
     const auto formed = forms.outcome(point);
@@ -288,7 +252,7 @@ TEST_F(EvidenceOfAFile, IsInFormsAsInPointsThatAreSimulated) {
     EXPECT_NEAR(one.totals.step / other.totals.step, 1, 1e-6) << point;
     EXPECT_NEAR(one.interval.high / other.interval.high, 1, 1e-6) << point;
     EXPECT_NEAR(one.interval.low / other.interval.low, 1, 1e-6) << point;
-    EXPECT_EQ(source.outcome(point, simulator).predicted->totals.step, other.totals.step) << point;
+    EXPECT_EQ(source.outcome(point).predicted->totals.step, other.totals.step) << point;
     moved = std::max(moved, std::abs(one.believed.moved));
   }
   EXPECT_GT(moved, 0.05);

@@ -153,7 +153,7 @@ TEST(Calibrated, CallsTakeWhatTheirFitSays) {
 // Whatever executes a step, calls of a known time take that time.
 TEST(Calibrated, StepsAreTheSameInEveryFidelity) {
   std::vector<double> steps;
-  for (const char* fidelity : {"flow", "folded", "closed"}) {
+  for (const char* fidelity : {"flow", "folded"}) {
     steps.push_back(outcome_of({{"cluster.calibration", calibration},
                                 {"simulation.fidelity", fidelity},
                                 {"ranks.jitter", "5%"}})

@@ -346,7 +346,7 @@ training:
   fusion: false
   optimizer: {kind: sgd, time: 2ms}
 collective: {library: plan, algorithm: ring}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )";
 
 // tests/models/training/horovod_test.cpp derives 19.75 ms: an engine that waits for its calls wakes
@@ -355,7 +355,7 @@ TEST(Engines, ArePredictedUntilTheyDecideAsBefore) {
   const auto step = [](const Settings& settings) {
     return outcomes_of(std::string(engine_scenario), settings).front();
   };
-  for (const char* fidelity : {"closed", "folded", "flow"}) {
+  for (const char* fidelity : {"folded", "flow"}) {
     const auto waits = step({{"simulation.fidelity", fidelity}});
     EXPECT_NEAR(waits.predicted->totals.step.value(), 19.75e-3, 0.05e-3) << fidelity;
     EXPECT_EQ(waits.predicted->calls.size(), 2U);

@@ -1,4 +1,4 @@
-#include "scenarios/prepare/calibrated_cluster.h"
+#include "scenarios/prepare/calibrated.h"
 
 #include <gtest/gtest.h>
 

@@ -90,7 +90,7 @@ TEST_P(FabricTimes, OfBridgedPairsAreThoseOfTheHostBetweenThem) {
 
 std::string fidelity_of(const testing::TestParamInfo<const char*>& info) { return info.param; }
 
-INSTANTIATE_TEST_SUITE_P(Fidelities, FabricTimes, testing::Values("closed", "flow"), fidelity_of);
+INSTANTIATE_TEST_SUITE_P(Fidelities, FabricTimes, testing::Values("folded", "flow"), fidelity_of);
 
 }  // namespace
 }  // namespace paceline::test

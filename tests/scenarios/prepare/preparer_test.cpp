@@ -23,7 +23,7 @@ ScenarioFile read(const std::string& text,
 const std::string sweep = changed(small_scenario, "", "sweep: {gpus: [1, 2, 4]}\n");
 
 TEST(Preparer, LoadsEachScenarioOnceInARun) {
-  for (const char* fidelity : {"closed", "flow", "folded"}) {
+  for (const char* fidelity : {"flow", "folded"}) {
     for (const char* contention : {"off", "1.5"}) {
       const auto file =
           read(sweep, {{"simulation.fidelity", fidelity}, {"contention", contention}});

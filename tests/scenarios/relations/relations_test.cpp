@@ -289,7 +289,7 @@ std::string not_as_alone(const Case& of) {
   if (calls.size() != 1) return fmt::format("has {} calls", calls.size());
   calls.front().how = training::Unplanned{};
   const auto made = prepare_calls(*points.scenario(0), calls, "");
-  const double alone = sim::predict_here(made.calls.at(0).point).totals.step.value();
+  const double alone = sim::predict_folded(made.calls.at(0).point).totals.step.value();
   const double is = of.before().predicted->calls.at(0).together().value();
   return std::abs(is / alone - 1) <= rounding ? "" : fmt::format("{} s, alone {} s", is, alone);
 }
@@ -467,26 +467,26 @@ bool is_simulated(Values& values, Random&) {
 }
 
 const Relation relations[] = {
-    {"totals are possible", "closed", 1, any, nullptr, impossible_totals},
+    {"totals are possible", "folded", 1, any, nullptr, impossible_totals},
     {"totals are possible in simulations", "folded", 4, any, nullptr, impossible_totals},
-    {"gradients are reduced once", "closed", 1, reduces_gradients, nullptr, other_bytes},
-    {"buckets keep to their cap", "closed", 1, has_buckets, nullptr, above_cap},
-    {"a ring takes what its formula says", "closed", 1, is_one_ring, nullptr, not_by_the_formula},
+    {"gradients are reduced once", "folded", 1, reduces_gradients, nullptr, other_bytes},
+    {"buckets keep to their cap", "folded", 1, has_buckets, nullptr, above_cap},
+    {"a ring takes what its formula says", "folded", 1, is_one_ring, nullptr, not_by_the_formula},
     {"a ring flows as its formula says", "flow", 10, is_one_ring, nullptr, not_by_the_formula},
-    {"one GPU takes the time of its layers", "closed", 1, on_one_gpu, nullptr, not_its_layers},
-    {"a step of one call has it as alone", "closed", 1, has_one_call, nullptr, not_as_alone},
-    {"descriptions of the same are the same", "closed", 1, any, is_said_otherwise, not_the_same},
-    {"layers may repeat", "closed", 1, has_a_layer_twice, writes_it_twice, not_the_same},
-    {"efficiency is a part of bandwidth", "closed", 1, is_of_plain_bandwidth,
+    {"one GPU takes the time of its layers", "folded", 1, on_one_gpu, nullptr, not_its_layers},
+    {"a step of one call has it as alone", "folded", 1, has_one_call, nullptr, not_as_alone},
+    {"descriptions of the same are the same", "folded", 1, any, is_said_otherwise, not_the_same},
+    {"layers may repeat", "folded", 1, has_a_layer_twice, writes_it_twice, not_the_same},
+    {"efficiency is a part of bandwidth", "folded", 1, is_of_plain_bandwidth,
      has_its_usable_bandwidth, not_the_same},
-    {"seeds are of what is drawn", "closed", 1, draws_nothing, has_another_seed, not_the_same},
-    {"a seed draws the same", "closed", 1, has_a_seed, any, not_the_same},
-    {"sweeps go in any order, on any jobs", "closed", 1, sweeps, sweeps_backwards, other_points},
+    {"seeds are of what is drawn", "folded", 1, draws_nothing, has_another_seed, not_the_same},
+    {"a seed draws the same", "folded", 1, has_a_seed, any, not_the_same},
+    {"sweeps go in any order, on any jobs", "folded", 1, sweeps, sweeps_backwards, other_points},
     {"simulated sweeps as well", "folded", 20, sweeps, sweeps_backwards, other_points},
-    {"times of calls scale", "closed", 1, has_no_clock, takes_thousandfold, not_thousandfold},
+    {"times of calls scale", "folded", 1, has_no_clock, takes_thousandfold, not_thousandfold},
     {"simulated times of calls scale", "folded", 4, has_no_clock, takes_thousandfold,
      not_thousandfold},
-    {"contention slows", "closed", 1, has_contention, has_more_contention, faster},
+    {"contention slows", "folded", 1, has_contention, has_more_contention, faster},
     {"network bandwidth speeds", "folded", 2, several_nodes, has_faster_network, slower},
     {"node bandwidth speeds", "folded", 2, several, has_faster_nodes, slower},
     {"host bandwidth speeds", "folded", 2, several, has_faster_hosts, slower},

@@ -42,6 +42,7 @@ PointOutcome outcome_of_everything() {
   all.assumptions = {"a", "b"};
   all.predicted = some_prediction();
   all.failure = {FailureCause::failed, "no prediction"};
+  all.check = SimGridCheck{4, 24, "", all.predicted->totals, all.predicted->totals};
   all.memory = training::GpuMemory{.model = {}, .buffers = Bytes(1), .activations = Bytes(2)};
   all.device_memory = Bytes(16);
   all.measured = MeasuredPoint{{}, SamplesPerSecond(3.2), true};

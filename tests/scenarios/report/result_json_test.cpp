@@ -76,9 +76,8 @@ TEST_F(ResultJson, HasTheFiguresOfThePoint) {
   const json& predicted = point.at("predicted");
   EXPECT_EQ(point.at("gpus"), 4);
   EXPECT_EQ(point.at("nodes"), 2);
-  EXPECT_EQ(point.at("fidelity"), "closed");
+  EXPECT_EQ(point.at("fidelity"), "folded");
   EXPECT_EQ(point.at("transfers"), 24);
-  EXPECT_EQ(point.at("simgrid_solves"), 0);
   EXPECT_NEAR(predicted.at("step_s"), step, 1e-9);
   EXPECT_NEAR(predicted.at("communication_s"), communication, 1e-9);
   EXPECT_NEAR(predicted.at("exposed_communication_s"), communication, 1e-9);
@@ -109,12 +108,15 @@ TEST_F(ResultJson, IsNullWhereThereIsNothing) {
   EXPECT_TRUE(without_one_gpu.at("measured").at("speedup").is_null());
 }
 
-TEST_F(ResultJson, SaysHowOftenTheEngineWasAsked) {
-  const json point =
-      result(changed(small_scenario, "fidelity: closed", "fidelity: flow")).at("points").at(0);
-  EXPECT_EQ(point.at("fidelity"), "flow");
-  EXPECT_EQ(point.at("transfers"), 24);
-  EXPECT_GT(point.at("simgrid_solves"), 0);
+TEST_F(ResultJson, SaysWhatSimulatedAndWhatCheckedAPoint) {
+  const json flow =
+      result(changed(small_scenario, "fidelity: folded", "fidelity: flow")).at("points").at(0);
+  EXPECT_EQ(flow.at("fidelity"), "flow");
+  EXPECT_EQ(flow.at("transfers"), 24);
+  EXPECT_TRUE(flow.at("checked_by").is_null());
+  const json folded = result(std::string(small_scenario)).at("points").at(0);
+  EXPECT_EQ(folded.at("fidelity"), "folded");
+  EXPECT_EQ(folded.at("checked_by"), "simgrid");
 }
 
 // The slowest of four takes 1.029 spreads of 3.2 % more. Contention: two channels of 80

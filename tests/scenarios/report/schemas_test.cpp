@@ -51,7 +51,7 @@ workload: {model: bert-base, batch_per_gpu: 4, device: a100-sxm4-40gb}
 cluster: {gpus_per_node: 2, intra_node: {bandwidth: 100GBps}}
 training: {strategy: bulk_synchronous}
 collective: {library: plan}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )";
 
 // NVSwitches that reduce, and ranks whose calls are held by compute.
@@ -72,7 +72,7 @@ base:
   workload.device: v100-sxm2-16gb
   cluster.preset: dgx1-v100
   training.strategy: ddp
-  simulation.fidelity: closed
+  simulation.fidelity: folded
 before: {gpus: 1}
 after: {gpus: 2}
 quantity: throughput_ratio

@@ -76,7 +76,7 @@ double last_end(const Tracks& tracks) {
 }
 
 TEST(Timeline, LastsAsLongAsTheStepAndNothingOverlaps) {
-  for (const char* fidelity : {"closed", "flow"}) {
+  for (const char* fidelity : {"folded", "flow"}) {
     for (const char* strategy : {"bulk_synchronous", "wait_free", "ddp"}) {
       for (const char* library : {"nccl", "gloo", "mpi"}) {
         const Recorded run =

@@ -80,7 +80,7 @@ class SweepCommand : public testing::Test {
   Folder folder_;
 };
 
-// The CSV of run without the file's name in front, row by row: closed, as the scenario says.
+// The CSV of run without the file's name in front, row by row.
 TEST_F(SweepCommand, FindsWhatRunFinds) {
   const std::string found = run({"--csv", "-"}).out;
   std::string expected = paceline({"run", "grid.yaml", "--csv", "-"}, folder_.path()).out;
@@ -111,20 +111,6 @@ TEST_F(SweepCommand, WritesRefusalsAndTriesThemAgain) {
             std::string::npos)
       << ended.err;
   EXPECT_EQ(rows().size(), 3U);
-}
-
-TEST_F(SweepCommand, RefinesWhatIsNearTheFastestOfAsManyGpus) {
-  const auto all = json::parse(run({"--refine", "1%", "--json", "-"}).out);
-  EXPECT_EQ(all["asked"], 12);
-  EXPECT_EQ(all["new"], 12);
-  // Twice the batch is twice the throughput, and the latency is 0.1 % of the step: of each number
-  // of GPUs the three of the larger batch.
-  EXPECT_EQ(all["refined"], 6);
-  EXPECT_EQ(rows().size(), 18U);
-  const auto again = json::parse(run({"--refine", "1%", "--json", "-"}).out);
-  EXPECT_EQ(again["new"], 0);
-  EXPECT_EQ(again["refined"], 6);
-  EXPECT_EQ(rows().size(), 18U);
 }
 
 TEST_F(SweepCommand, JoinsShardsToTheWhole) {
@@ -198,12 +184,8 @@ TEST_F(SweepCommand, RefusesBadInputInALine) {
   expect_refused({"--shard", "5/4"}, "--shard: \"5/4\" is not a part of the whole");
   expect_refused({"--sample", "0"}, "--sample");
   expect_refused({"--sample-seed", "3"}, "add --sample N");
-  expect_refused({"--refine", "near"}, "--refine: \"near\" does not say how near");
-  expect_refused({"--refine", "5%", "--shard", "1/2"}, "refine once the shards are merged");
-  expect_refused({"--fidelity", "perfect"}, "known: flow, folded, closed");
+  expect_refused({"--fidelity", "closed"}, "known: flow, folded");
   expect_refused({"--merge", "other.db"}, "joins stores, and runs no scenario");
-  expect_refused({"--fidelity", "closed", "--set", "sweep.simulation.fidelity=[closed, folded]"},
-                 "simulation.fidelity is an axis of its sweep");
   expect_refused({"grid.yaml"}, "is given twice");
   expect_refused({"--csv", "points.db"}, "points.db");
   EXPECT_FALSE(fs::exists(folder_.path() / "points.db"));

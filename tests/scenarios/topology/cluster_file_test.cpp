@@ -24,11 +24,10 @@ std::string topology_fixture(const std::string& name) {
 
 // As a scenario's `cluster: {preset: ...}` reads it, a name or a file.
 Cluster cluster_named(const std::string& preset) {
-  static const loader::Overrides none;
   const auto document =
       loader::parse_document("test.yaml", "cluster: {preset: \"" + preset + "\", nodes: 2}\n");
   return loader::load_cluster(
-      {loader::Reader({document, document->root["cluster"], "cluster"}, none),
+      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
        loader::cluster_keys()});
 }
 

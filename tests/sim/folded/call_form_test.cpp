@@ -26,7 +26,7 @@ CallTime simulated_alone(const topology::Cluster& cluster, const CollectiveCall&
                          bool /*has_next*/ = true) {
   ResolvedPoint point;
   point.cluster = cluster;
-  return {predict_here(cost::alone(point, call)).totals.step, Seconds(0)};
+  return {predict_folded(cost::alone(point, call)).totals.step, Seconds(0)};
 }
 
 // Latencies of 1 to 100 us and 1 to 50 GB/s.

@@ -74,7 +74,7 @@ ResolvedPoint full_point() {
                            {{ElementCount(9'007'199'254'740'993ULL), ElementSize(2), Seconds(1),
                              Seconds(2), Seconds(3)}}};
   point.slowdown = {1, 1.25, 1, 1, 1, 0.75};
-  point.fidelity = Fidelity::closed;
+  point.fidelity = Fidelity::folded;
   return point;
 }
 
@@ -92,7 +92,6 @@ Result full_result() {
                             {Seconds(0.1), Seconds(0.2), 0},
                             {Seconds(0.2), Seconds(0.4), 1}}}};
   result.transfers = 1792;
-  result.simgrid_solves = 12;
   return result;
 }
 
@@ -156,7 +155,7 @@ TEST(Points, CarryEveryField) {
   EXPECT_EQ(call.simulated()->wire,
             (topology::Wire{1.25, Seconds(7e-6), Seconds(3e-6), Seconds(4e-6)}));
   EXPECT_EQ(got.slowdown, sent.slowdown);
-  EXPECT_EQ(got.fidelity, Fidelity::closed);
+  EXPECT_EQ(got.fidelity, Fidelity::folded);
 }
 
 TEST(Points, MayLackWhatIsOptional) {
@@ -237,22 +236,6 @@ TEST(Results, CarryEveryField) {
   EXPECT_EQ(spans.at(2).operation.name, "bucket");
   EXPECT_EQ(spans.at(2).algorithm(), "binomial_tree");
   EXPECT_EQ(got.transfers, 1792U);
-  EXPECT_EQ(got.simgrid_solves, 12U);
-}
-
-// The algorithms that an executor chose stand in the program that ran.
-TEST(Results, TellWhichAlgorithmsWereChosen) {
-  ResolvedPoint point = full_point();
-  call_of(point.program.operations[2])->how = training::AutomaticCall{};
-  Result result = full_result();
-  result.chosen[2] = "chain";
-  const auto got = std::get<Result>(reply_from_line(to_line(Reply(result)), point.program));
-  EXPECT_EQ(algorithm_of(*call_of(got.trace.program.operations[2])), "chain");
-  EXPECT_EQ(got.chosen, result.chosen);
-  for (const training::OperationId no_call : {0U, 9U}) {
-    result.chosen = {{no_call, "chain"}};
-    EXPECT_THROW((void)reply_from_line(to_line(Reply(result)), point.program), std::runtime_error);
-  }
 }
 
 // Another number of intervals than operations were sent.

@@ -20,8 +20,8 @@ using Arguments = std::vector<std::string>;
 constexpr double seconds_max = hangs_after_s / 2;
 
 struct Port {
-  real::Listening listening = real::listen_on(real::resolve("127.0.0.1", 0, Seconds(1)).at(0));
-  std::string number = std::to_string(real::local_address(listening.socket).port());
+  real::Opened listening = real::listen_on({"127.0.0.1", 0});
+  std::string number = std::to_string(real::local_address(listening.socket).port);
 };
 
 Variables rank_of(const char* rank, const char* size, const std::string& port) {

@@ -23,7 +23,7 @@ cluster:
   gpus_per_node: 1
   network: {bandwidth: 1GBps, latency: 50us, transport: tcp}
 training: {strategy: ddp, bucket_cap: 1MiB, torch_version: "1.13", optimizer: {time: 1ms}}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 sweep: {gpus: [1, 2, 3]}
 real: {backend: )" +
          backend + ", mode: plan, warmup: 2, timeout: 30s, steps: " + steps + "}\n";

@@ -13,10 +13,9 @@ using topology::PcieTree;
 using topology::Placement;
 
 topology::Cluster cluster_of(const std::string& text) {
-  static const loader::Overrides none;
   const auto document = loader::parse_document("test.yaml", "cluster: {" + text + "}\n");
   return loader::load_cluster(
-      {loader::Reader({document, document->root["cluster"], "cluster"}, none),
+      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
        loader::cluster_keys()});
 }
 

@@ -18,10 +18,9 @@ using topology::PciePath;
 using topology::PcieTree;
 
 topology::Cluster cluster_with_groups(const std::string& text) {
-  static const loader::Overrides none;
   const auto document = loader::parse_document("test.yaml", "cluster: {" + text + "}\n");
   return loader::load_cluster(
-      {loader::Reader({document, document->root["cluster"], "cluster"}, none),
+      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
        loader::cluster_keys()});
 }
 

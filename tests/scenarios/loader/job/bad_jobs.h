@@ -19,7 +19,7 @@ inline void PrintTo(const BadJobFile& bad, std::ostream* out) { *out << bad.name
 
 inline constexpr BadJobFile bad_keys_of_jobs[] = {
     {"Schema", "paceline.job/1", "@paceline.job/2",
-     "schema \"paceline.job/2\" is not known; write schema: paceline.job/1"},
+     "schema \"paceline.job/2\" is not paceline.job/1; write schema: paceline.job/1"},
     {"UnknownKey",
      "global_batch:", "@global_bach:", "unknown key \"global_bach\"; did you mean global_batch?"},
     {"UnknownKeyOfASection", "deadline", "@dedline",

@@ -133,6 +133,16 @@ TEST(LoadJob, ReadsTheMachinesOfItsCatalogues) {
   EXPECT_NEAR(3600 * ours.price->value(), 2.05339, 1e-5);
 }
 
+// 35,064 a lifetime of four years of 8,766 hours are 1 an hour; 5 % of the price a year 1,753.20 in
+// 8,766 hours, 0.2 an hour; in use half of the time twice both, 2.4; 4 kW at 0.15 a kWh 0.6.
+TEST(LoadJob, CountsPriceUpkeepAndPowerOfOnesOwnMachines) {
+  const std::string owned =
+      changed(small_catalogue, "{price: 36000 USD, lifetime: 4y, in_use: 50%}",
+              "{price: 35064 USD, lifetime: 4y, in_use: 50%, upkeep: 5%, power: 4kW, "
+              "electricity: 0.15 USD/kWh}");
+  EXPECT_NEAR(3600 * job_of(small_job, owned).machines[2].price->value(), 3.0, 1e-9);
+}
+
 // Nothing joins two of them.
 TEST(LoadJob, TakesOneNodeOfMachinesWithoutANetwork) {
   const std::string alone = changed(small_catalogue, "preset: dgx1-v100",
@@ -190,7 +200,7 @@ TEST(JobScenario, IsThePointOfAMachineThatItsSettingsComplete) {
   EXPECT_EQ(scenario.precision, workload::Precision::amp);
   EXPECT_EQ(scenario.training.gradient_accumulation, 2U);
   EXPECT_EQ(scenario.strategy->name, "fsdp");
-  EXPECT_EQ(scenario.fidelity, Fidelity::closed);
+  EXPECT_EQ(scenario.fidelity, Fidelity::folded);
   // Only settings are set.
   EXPECT_EQ(scenario.set_paths,
             (std::set<std::string>{"training.strategy", "workload.batch_per_gpu",
@@ -218,7 +228,7 @@ workload:
   single_gpu_batch: 128
 cluster: {preset: dgx1-v100, nodes: 2}
 training: {strategy: ddp, bucket_cap: 100MiB}
-simulation: {fidelity: closed}
+simulation: {fidelity: folded}
 )"),
                                               {})
                                .scenario(0);

@@ -1,49 +1,61 @@
-#include "scenarios/loader/job/money.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "scenarios/loader/job/owned.h"
+#include "scenarios/loader/job/prices.h"
 
 namespace paceline {
 namespace {
 
-std::string refusal_of(const auto& parsed) {
-  const auto* error = std::get_if<UnitError>(&parsed);
-  return error == nullptr ? "" : error->what + "; " + error->hint;
+loader::Field field_of(const std::string& text) {
+  const auto document = loader::make_document("job", {{"price", text}});
+  return {document, document->root["price"], "price"};
+}
+
+// What follows the text; empty: it is read.
+std::string refusal_of(const std::string& text, const auto& read) {
+  loader::Prices prices;
+  try {
+    (void)(prices.*read)(field_of(text));
+    return "";
+  } catch (const InputError& error) {
+    const std::string start = "job: price \"" + text + "\" ";
+    const std::string said = error.what();
+    return said.starts_with(start) ? said.substr(start.size()) : said;
+  }
 }
 
 TEST(Money, IsAnAmountWithItsCurrency) {
-  const auto price = std::get<Price>(parse_price("500 USD"));
-  EXPECT_EQ(price.amount, Money(500));
-  EXPECT_EQ(price.currency, "USD");
-  EXPECT_EQ(std::get<Price>(parse_price(" 1.25CHF ")).currency, "CHF");
-  EXPECT_EQ(std::get<Price>(parse_price("0 EUR")).amount, Money(0));
+  loader::Prices dollars, francs, euros;
+  EXPECT_EQ(dollars.amount(field_of("500 USD")), Money(500));
+  EXPECT_EQ(dollars.currency(), "USD");
+  (void)francs.amount(field_of(" 1.25CHF "));
+  EXPECT_EQ(francs.currency(), "CHF");
+  EXPECT_EQ(euros.amount(field_of("0 EUR")), Money(0));
 }
 
 // 36 an hour are 0.01 a second, and so are 864 a day.
 TEST(Money, OfATimeIsARate) {
   for (const char* text : {"36 USD/h", "864 USD/d", "0.6 USD/min", "0.01USD/s"}) {
-    EXPECT_NEAR(std::get<PriceOfTime>(parse_price_of_time(text)).rate.value(), 0.01, 1e-12) << text;
+    EXPECT_NEAR(loader::Prices().of_time(field_of(text)).value(), 0.01, 1e-12) << text;
   }
 }
 
 TEST(Money, WithoutACurrencyOrATimeIsRefusedWithACorrectSpelling) {
-  EXPECT_EQ(refusal_of(parse_price("500")), "has no unit; write 500 USD");
-  EXPECT_EQ(refusal_of(parse_price("500 usd")),
-            "has no currency of three capital letters; write 500 USD");
-  EXPECT_EQ(refusal_of(parse_price("500 USD/h")), "is not an amount alone; write 500 USD");
-  EXPECT_EQ(refusal_of(parse_price("-5 USD")), "is not a price from 0 to 1e+15; write 5 USD");
-  EXPECT_EQ(refusal_of(parse_price("nan USD")), "is not a price from 0 to 1e+15; write 5 USD");
-  EXPECT_EQ(refusal_of(parse_price("much")), "is not a price; write 5 USD");
-  EXPECT_EQ(refusal_of(parse_price("")), "is not a price; write 5 USD");
-  EXPECT_EQ(refusal_of(parse_price_of_time("21.96 USD")),
-            "is not a price of time; write 21.96 USD/h");
-  EXPECT_EQ(refusal_of(parse_price_of_time("21.96 USD/kg")),
-            "has no unit of time; write 21.96 USD/h");
-  EXPECT_EQ(refusal_of(parse_price_of_time("21.96 USD/")),
-            "has no unit of time; write 21.96 USD/h");
+  const auto amount = [](const char* text) { return refusal_of(text, &loader::Prices::amount); };
+  EXPECT_EQ(amount("500"), "has no unit; write 500 USD");
+  EXPECT_EQ(amount("500 usd"), "has no currency of three capital letters; write 500 USD");
+  EXPECT_EQ(amount("500 USD/h"), "is not an amount alone; write 500 USD");
+  EXPECT_EQ(amount("-5 USD"), "is not a price of zero or more; write 5 USD");
+  EXPECT_EQ(amount("nan USD"), "is not a price of zero or more; write 5 USD");
+  EXPECT_EQ(amount("1e16 USD"), "is more than 1e+15");
+  EXPECT_EQ(amount("much"), "is not a price; write 5 USD");
+  EXPECT_EQ(amount(""), "is not a price; write 5 USD");
+  const auto rate = [](const char* text) { return refusal_of(text, &loader::Prices::of_time); };
+  EXPECT_EQ(rate("21.96 USD"), "is not a price of time; write 21.96 USD/h");
+  EXPECT_EQ(rate("21.96 USD/kg"), "has no unit of time; write 21.96 USD/h");
+  EXPECT_EQ(rate("21.96 USD/"), "has no unit of time; write 21.96 USD/h");
 }
 
 TEST(Money, IsPrintedWholeFromAHundredOn) {
@@ -54,25 +66,6 @@ TEST(Money, IsPrintedWholeFromAHundredOn) {
   EXPECT_EQ(to_text(Money(12.3), "USD"), "12.30 USD");
   EXPECT_EQ(to_text(Money(0), "USD"), "0.00 USD");
   EXPECT_EQ(to_text(MoneyPerSecond(21.957642 / 3600), "USD"), "21.96 USD/h");
-}
-
-// 35,064 a lifetime of four years of 8,766 hours are 1 an hour; 5 % of the price a year 1,753.20 in
-// 8,766 hours, 0.2 an hour; in use half of the time twice both, 2.4; 4 kW at 0.15 a kWh 0.6.
-TEST(Money, OfOnesOwnMachineIsOfPriceUpkeepAndPower) {
-  const Owned owned{.price = Money(35064),
-                    .lifetime = Seconds(4 * 31557600.0),
-                    .in_use = 0.5,
-                    .upkeep_a_year = 0.05,
-                    .power = std::get<Watts>(parse_power("4kW")),
-                    .electricity = MoneyPerJoule(0.15 / 3.6e6)};
-  EXPECT_NEAR((price_in_use(owned) * Seconds(3600)).value(), 3.0, 1e-9);
-}
-
-TEST(Power, HasAUnit) {
-  EXPECT_EQ(std::get<Watts>(parse_power("700 W")), Watts(700));
-  EXPECT_EQ(std::get<Watts>(parse_power("4.2kW")), Watts(4200));
-  EXPECT_EQ(refusal_of(parse_power("4.2")), "has no unit; write 4.2kW");
-  EXPECT_EQ(refusal_of(parse_power("4.2kg")), "has no unit of power; known units: W kW MW");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ export const FIELDS = {
   known: ['known', 'text'],
   fidelity: ['fidelity', 'text'],
   transfers: ['transfers', 'count'],
-  simgrid_solves: ['SimGrid solves', 'count'],
+  checked_by: ['checked by', 'text'],
   scenario: ['scenario', 'text'],
   document: ['document', 'text'],
   cause: ['cause', 'text'],

@@ -34,7 +34,7 @@ function rowOfPoint(point) {
     known: measured.known ? true : null,
     fidelity: some(point.fidelity),
     transfers: some(point.transfers),
-    simgrid_solves: some(point.simgrid_solves),
+    checked_by: some(point.checked_by),
     failure: point.failure ?? point.measure_failure ?? null,
     assumed: point.assumed ?? [],
     calls: predicted.calls ?? null,
