@@ -122,5 +122,5 @@ With find_package(paceline) programs add algorithms, strategies and trace format
 set(CPACK_DEBIAN_PACELINE-DEV_PACKAGE_RECOMMENDS "libfmt-dev, libsimdjson-dev, libpugixml-dev, \
 libarchive-dev, zlib1g-dev, libsqlite3-dev, libprotobuf-dev")
 set(CPACK_DEBIAN_PACELINE-DEV_PACKAGE_SUGGESTS "libsimgrid-dev, libgloo-dev, libopenmpi-dev, nettle-dev, \
-libyaml-cpp-dev, nlohmann-json3-dev, libcli11-dev")
+libyaml-cpp-dev, libcli11-dev")
 include(CPack)

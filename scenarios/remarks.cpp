@@ -7,15 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "models/text/number.h"
 #include "scenarios/line_width.h"
 #include "scenarios/text_form.h"
 
 namespace paceline {
 namespace {
-
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // "7 assumptions and 1 more remark"; empty where there are none.
 std::string counted_all(std::size_t assumptions, std::size_t remarks) {

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "models/collectives/plan.h"
+#include "models/units/data_type.h"
 #include "models/units/units.h"
 
 // How NVIDIA's nccl-tests count, so that figures of ours can be laid beside theirs.
@@ -21,5 +26,20 @@ namespace paceline::collectives {
 
 // The column "count" of such a call: the elements of one rank's part where there are parts.
 [[nodiscard]] ElementCount count_column(Collective collective, RankCount ranks, ElementCount count);
+
+// Its -d, of the types that calls are measured with here.
+inline constexpr std::array<std::pair<std::string_view, DataType>, 6> nccl_tests_types{
+    {{"float", DataType::float32},
+     {"half", DataType::float16},
+     {"bfloat16", DataType::bfloat16},
+     {"double", DataType::float64},
+     {"int32", DataType::int32},
+     {"int64", DataType::int64}}};
+[[nodiscard]] constexpr std::string_view nccl_tests_name(DataType type) {
+  for (const auto& [name, known] : nccl_tests_types) {
+    if (known == type) return name;
+  }
+  return to_text(type);
+}
 
 }  // namespace paceline::collectives

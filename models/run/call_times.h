@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/run/step_trace.h"
+#include "models/text/fields.h"
 
 namespace paceline {
 
@@ -25,6 +26,13 @@ struct CallTimes {
   // join the next, at different times: more than `transfer` then.
   [[nodiscard]] Seconds together() const { return end - start - skew; }
 };
+
+constexpr auto fields_of(const CallTimes*) {
+  return Fields(field("name", &CallTimes::name), field("collective", &CallTimes::collective),
+                field("size_bytes", &CallTimes::size), field("algorithm", &CallTimes::algorithm),
+                field("start_s", &CallTimes::start), field("end_s", &CallTimes::end),
+                field("transfer_s", &CallTimes::transfer), field("skew_s", &CallTimes::skew));
+}
 
 // Of every collective call, in the program's order.
 [[nodiscard]] std::vector<CallTimes> calls_of(const StepTrace& trace);

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "models/text/fields.h"
+
 namespace paceline::stats {
 
 struct ErrorSummary {
@@ -11,6 +13,14 @@ struct ErrorSummary {
   double max_absolute = 0;
   double bias = 0;  // the mean with its sign
 };
+
+constexpr auto fields_of(const ErrorSummary*) {
+  return Fields(field("points", &ErrorSummary::points),
+                field("mean_absolute_percent", &ErrorSummary::mean_absolute),
+                field("median_absolute_percent", &ErrorSummary::median_absolute),
+                field("max_absolute_percent", &ErrorSummary::max_absolute),
+                field("bias_percent", &ErrorSummary::bias));
+}
 
 // Of signed errors, all in one unit. All zero for no errors.
 [[nodiscard]] ErrorSummary summarise(std::span<const double> errors);

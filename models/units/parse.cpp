@@ -187,6 +187,17 @@ std::string to_text(Bytes size) {
   return print_scaled(static_cast<double>(size.value()), std::span(size_units).first(5));
 }
 
+std::string in_gibibytes(Bytes size) {
+  const double gib = static_cast<double>(size.value()) / (1U << 30U);
+  std::array<char, 32> text{};
+  const auto fixed = std::chars_format::fixed;
+  const int digits = gib < 0.995 ? 2 : 1;
+  return std::string(
+             text.data(),
+             std::to_chars(text.data(), text.data() + text.size(), gib, fixed, digits).ptr) +
+         "GiB";
+}
+
 std::string to_text(FlopsPerSecond speed) { return print_scaled(speed.value(), flops_units); }
 
 }  // namespace paceline

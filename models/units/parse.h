@@ -50,5 +50,7 @@ struct NumberAndUnit {
 [[nodiscard]] std::string to_text(Seconds time);
 [[nodiscard]] std::string to_text(BytesPerSecond bandwidth);
 [[nodiscard]] std::string to_text(Bytes size);
+// "21.3GiB", "0.04GiB": memories that are compared.
+[[nodiscard]] std::string in_gibibytes(Bytes size);
 
 }  // namespace paceline

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
 #include <vector>
 
+#include "models/text/json_writer.h"
 #include "real/backend.h"
 #include "real/errors.h"
 #include "real/launch/rank_identity.h"
@@ -92,16 +92,17 @@ int run_locally(const Backend& backend, const WorkerOptions& options, const Sess
 }
 
 int write_backends(std::ostream& out) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Backend& backend : backends()) {
-    all.push_back({{"name", backend.name},
-                   {"summary", backend.summary},
-                   {"recommended_for", backend.recommended_for},
-                   {"version", backend.version},
-                   {"notes", backend.notes},
-                   {"missing", backend.missing}});
-  }
-  out << all.dump(1) << '\n';
+  JsonWriter json(out);
+  json.list(backends(), [&](const Backend& backend) {
+    json.object([&] {
+      json.put("name", backend.name);
+      json.put("summary", backend.summary);
+      json.put("recommended_for", backend.recommended_for);
+      json.put("version", backend.version);
+      json.put("notes", backend.notes);
+      json.put("missing", backend.missing);
+    });
+  });
   return 0;
 }
 

@@ -106,6 +106,8 @@ Limits limits_of(const PointOutcome& outcome) {
   const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
   const auto all = busy_times(spans, [](const Span&) { return true; });
   Limits limits;
+  if (outcome.memory) limits.memory = outcome.memory->total();
+  limits.device_memory = outcome.device_memory;
   std::map<std::string, Seconds> times;
   divide_compute(spans, lanes, times);
   const Seconds host = length_of(all) - length_of(other);

@@ -31,6 +31,7 @@ struct Limits {
   std::size_t call_count = 0;
   Seconds launches;  // of the host's thread, most of it hidden unless `host` is a part
   Seconds skew;      // of compute: the slowest rank's over the quickest's; 0 where it is rounding
+  std::optional<Bytes> memory, device_memory;
 
   // "compute" where most of the step is that, else the name of the longest other part.
   [[nodiscard]] std::string limit() const;

@@ -33,7 +33,7 @@ struct StrategyComparison {
 [[nodiscard]] bool are_complete(const std::vector<StrategyComparison>& comparisons);
 
 // One table of all, a row a strategy; what is refused or does not fit its GPU says why.
-void write_table(std::ostream& out, const std::vector<StrategyComparison>& comparisons);
+void write_text(std::ostream& out, const std::vector<StrategyComparison>& comparisons);
 
 // paceline.strategies/1: SI base units, the unit in the key. One object, ends with a line break.
 void write_json(std::ostream& out, const std::vector<StrategyComparison>& comparisons);

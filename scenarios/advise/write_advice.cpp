@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 
+#include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/advise/advise.h"
 #include "scenarios/line_width.h"
@@ -15,8 +16,6 @@
 namespace paceline::advise {
 namespace {
 
-using nlohmann::ordered_json;
-
 // How much a decision may change by a remark.
 namespace weight {
 constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
@@ -25,9 +24,8 @@ constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
 void write_step(std::ostream& out, const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   const Seconds step = outcome.predicted->totals.step;
-  write_headline(
-      out, fmt::format("{}, {} GPU{}{}{}", advice.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-                       advice.point.empty() ? "" : ": ", in_words(advice.point)));
+  write_headline(out, fmt::format("{}, {}{}{}", advice.name, counted(outcome.gpus, "GPU"),
+                                  advice.point.empty() ? "" : ": ", in_words(advice.point)));
   write_line(out, fmt::format("step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}",
                               to_text(step), to_text(outcome.predicted->interval.low),
                               to_text(outcome.predicted->interval.high),
@@ -114,38 +112,6 @@ void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
   }
 }
 
-ordered_json json_of_settings(const Settings& settings) {
-  ordered_json list = ordered_json::array();
-  for (const ScenarioFile::Setting& one : settings) list.push_back(one.path + "=" + one.value);
-  return list;
-}
-
-ordered_json json_of_gain(const Gain& gain) {
-  return {{"throughput", gain.value}, {"low", gain.low}, {"high", gain.high}};
-}
-
-ordered_json json_of_limits(const Advice& advice) {
-  ordered_json parts = ordered_json::array(), calls = ordered_json::array();
-  for (const StepPart& part : advice.limits.parts) {
-    parts.push_back({{"name", part.name}, {"time_s", part.time.value()}});
-  }
-  for (const ExposedCall& call : advice.limits.calls) {
-    calls.push_back({{"name", call.name},
-                     {"size_bytes", call.size.value()},
-                     {"in_flight_s", call.in_flight.value()},
-                     {"exposed_s", call.exposed.value()}});
-  }
-  const auto& memory = advice.outcome.memory;
-  const auto& device = advice.outcome.device_memory;
-  return {{"by", advice.limits.limit()},
-          {"parts", std::move(parts)},
-          {"exposed_calls", std::move(calls)},
-          {"calls", advice.limits.call_count},
-          {"compute_spread_s", advice.limits.skew.value()},
-          {"memory_bytes", memory ? ordered_json(memory->total().value()) : ordered_json(nullptr)},
-          {"device_bytes", device ? ordered_json(device->value()) : ordered_json(nullptr)}};
-}
-
 }  // namespace
 
 void write_text(std::ostream& out, const Advice& advice) {
@@ -165,34 +131,53 @@ void write_text(std::ostream& out, const Advice& advice) {
   remarks_on(advice).write(out);
 }
 
-void write_json(std::ostream& out, const Advice& advice) {
-  ordered_json suggestions = ordered_json::array();
-  for (const Suggestion& one : advice.suggestions) {
-    suggestions.push_back(
-        {{"option", one.option ? ordered_json(paceline::to_text(*one.option)) : nullptr},
-         {"alters_training", one.alters_training},
-         {"settings", json_of_settings(one.settings)},
-         {"command", one.command},
-         {"step_s", one.outcome.predicted->totals.step.value()},
-         {"throughput_per_s", one.outcome.predicted_throughput().value()},
-         {"gain", json_of_gain(one.gain)}});
-  }
-  const PointOutcome& outcome = advice.outcome;
-  const ordered_json all{{"schema", "paceline.advice/1"},
-                         {"complete", advice.is_complete},
-                         {"scenario", advice.path},
-                         {"settings", json_of_settings(advice.point)},
-                         {"gpus", outcome.gpus},
-                         {"step_s", outcome.predicted->totals.step.value()},
-                         {"step_s_low", outcome.predicted->interval.low.value()},
-                         {"step_s_high", outcome.predicted->interval.high.value()},
-                         {"throughput_per_s", outcome.predicted_throughput().value()},
-                         {"speedup", outcome.predicted_speedup()},
-                         {"limit", json_of_limits(advice)},
-                         {"suggestions", std::move(suggestions)},
-                         {"most", json_of_gain(advice.most)},
-                         {"variants", advice.predicted}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+constexpr auto fields_of(const Gain*) {
+  return Fields(field("throughput", &Gain::value), field("low", &Gain::low),
+                field("high", &Gain::high));
 }
+
+constexpr auto fields_of(const Suggestion*) {
+  return Fields(
+      field("option", &Suggestion::option), field("alters_training", &Suggestion::alters_training),
+      field("settings", [](const Suggestion& one) { return spelled(one.settings); }),
+      field("command", &Suggestion::command),
+      field("step_s", at<&Suggestion::outcome, &PointOutcome::step>),
+      field("throughput_per_s", at<&Suggestion::outcome, &PointOutcome::predicted_throughput>),
+      field("gain", &Suggestion::gain));
+}
+
+constexpr auto fields_of(const StepPart*) {
+  return Fields(field("name", &StepPart::name), field("time_s", &StepPart::time));
+}
+
+constexpr auto fields_of(const ExposedCall*) {
+  return Fields(field("name", &ExposedCall::name), field("size_bytes", &ExposedCall::size),
+                field("in_flight_s", &ExposedCall::in_flight),
+                field("exposed_s", &ExposedCall::exposed));
+}
+
+constexpr auto fields_of(const Limits*) {
+  return Fields(field("by", &Limits::limit), field("parts", &Limits::parts),
+                field("exposed_calls", &Limits::calls), field("calls", &Limits::call_count),
+                field("compute_spread_s", &Limits::skew), field("memory_bytes", &Limits::memory),
+                field("device_bytes", &Limits::device_memory));
+}
+
+constexpr auto fields_of(const Advice*) {
+  return Fields(
+      constant("schema", "paceline.advice/1"), field("complete", &Advice::is_complete),
+      field("scenario", &Advice::path),
+      field("settings", [](const Advice& one) { return spelled(one.point); }),
+      field("gpus", at<&Advice::outcome, &PointOutcome::gpus>),
+      field("step_s", at<&Advice::outcome, &PointOutcome::step>),
+      field("step_s_low", at<&Advice::outcome, &PointOutcome::step_low>),
+      field("step_s_high", at<&Advice::outcome, &PointOutcome::step_high>),
+      field("throughput_per_s", at<&Advice::outcome, &PointOutcome::predicted_throughput>),
+      field("speedup", at<&Advice::outcome, &PointOutcome::predicted_speedup>),
+      field("limit", &Advice::limits), field("suggestions", &Advice::suggestions),
+      field("most", &Advice::most), field("variants", &Advice::predicted));
+}
+
+void write_json(std::ostream& out, const Advice& advice) { JsonWriter(out).value(advice); }
 
 }  // namespace paceline::advise

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 
+#include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/advise/strategies.h"
 #include "scenarios/remarks.h"
@@ -12,18 +13,12 @@
 namespace paceline::advise {
 namespace {
 
-using nlohmann::ordered_json;
-
 std::string title_of(const StrategyComparison& comparison) {
   std::string title = comparison.scenario;
   for (const AxisValue& axis : comparison.axes) {
     title += fmt::format(", {} {}", axis.path.substr(axis.path.rfind('.') + 1), axis.text);
   }
   return title;
-}
-
-std::string gibibytes(Bytes size) {
-  return fmt::format("{:.1f}GiB", static_cast<double>(size.value()) / (1ULL << 30));
 }
 
 // Of those that need no machines beside the nodes.
@@ -41,7 +36,7 @@ std::string remark_on(const StrategyComparison& comparison, const Attempt& attem
   if (!attempt.outcome) return "refused";
   if (attempt.is_too_large()) return "too large";
   const std::uint32_t servers = attempt.outcome->servers;
-  if (servers > 0) return fmt::format("{} more host{}", servers, servers == 1 ? "" : "s");
+  if (servers > 0) return counted(servers, "more host");
   return comparison.is_complete && is_fastest(comparison, attempt) ? "fastest" : "";
 }
 
@@ -57,7 +52,7 @@ std::vector<std::string> strategy_row(const StrategyComparison& comparison,
                                 to_text(outcome.predicted->interval.high)));
     cells.push_back(to_text(totals.exposed_communication));
     cells.push_back(fmt::format("{:.2f}", outcome.predicted_speedup()));
-    cells.push_back(outcome.memory ? gibibytes(outcome.memory->total()) : "");
+    cells.push_back(outcome.memory ? in_gibibytes(outcome.memory->total()) : "");
   } else {
     cells.resize(cells.size() + 6);
   }
@@ -90,31 +85,9 @@ Remarks remarks_on(const std::vector<StrategyComparison>& comparisons) {
   return remarks;
 }
 
-ordered_json strategy_json(const StrategyComparison::Row& row) {
-  ordered_json json{{"strategy", row.strategy}};
-  if (!row.attempt.outcome) {
-    json["refused"] = row.attempt.refusal;
-    return json;
-  }
-  const PointOutcome& outcome = *row.attempt.outcome;
-  const StepTotals& totals = outcome.predicted->totals;
-  json["refused"] = nullptr;
-  json["gpus"] = outcome.gpus;
-  json["step_s"] = totals.step.value();
-  json["step_s_low"] = outcome.predicted->interval.low.value();
-  json["step_s_high"] = outcome.predicted->interval.high.value();
-  json["exposed_communication_s"] = totals.exposed_communication.value();
-  json["speedup"] = outcome.predicted_speedup();
-  json["memory_bytes"] =
-      outcome.memory ? ordered_json(outcome.memory->total().value()) : ordered_json(nullptr);
-  json["fits"] = !row.attempt.is_too_large();
-  json["assumptions"] = outcome.assumptions;
-  return json;
-}
-
 }  // namespace
 
-void write_table(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
+void write_text(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
   TextTable table({"scenario", "strategy", "gpus", "step", "90% interval", "exposed comm",
                    "speedup", "memory", ""},
                   2);
@@ -130,22 +103,50 @@ void write_table(std::ostream& out, const std::vector<StrategyComparison>& compa
   remarks_on(comparisons).write(out);
 }
 
+template <auto... members>
+constexpr auto predicted = at<&StrategyComparison::Row::attempt, &Attempt::outcome, members...>;
+
+constexpr auto fields_of(const StrategyComparison::Row*) {
+  using Row = StrategyComparison::Row;
+  constexpr auto refused = [](const Row& row) {
+    return row.attempt.outcome ? std::nullopt : std::optional(row.attempt.refusal);
+  };
+  // null where nobody tells it
+  constexpr auto memory = [](const Row& row) {
+    const auto total = predicted<&PointOutcome::memory, &training::GpuMemory::total>(row);
+    return row.attempt.outcome ? std::make_optional(total) : std::nullopt;
+  };
+  constexpr auto fits = [](const Row& row) {
+    return row.attempt.outcome ? std::optional(!row.attempt.is_too_large()) : std::nullopt;
+  };
+  return Fields(
+      field("strategy", &Row::strategy), field("refused", refused),
+      optional_field("gpus", predicted<&PointOutcome::gpus>),
+      optional_field("step_s", predicted<&PointOutcome::step>),
+      optional_field("step_s_low", predicted<&PointOutcome::step_low>),
+      optional_field("step_s_high", predicted<&PointOutcome::step_high>),
+      optional_field("exposed_communication_s", predicted<&PointOutcome::exposed_communication>),
+      optional_field("speedup", predicted<&PointOutcome::predicted_speedup>),
+      optional_field("memory_bytes", memory), optional_field("fits", fits),
+      optional_field("assumptions", predicted<&PointOutcome::assumptions>));
+}
+
 void write_json(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
-  ordered_json list = ordered_json::array();
-  for (const StrategyComparison& comparison : comparisons) {
-    ordered_json rows = ordered_json::array(), axes = ordered_json::array();
-    for (const auto& row : comparison.rows) rows.push_back(strategy_json(row));
-    for (const AxisValue& axis : comparison.axes) {
-      axes.push_back({{"path", axis.path}, {"value", axis.text}});
-    }
-    list.push_back({{"scenario", comparison.scenario},
-                    {"axes", std::move(axes)},
-                    {"strategies", std::move(rows)}});
-  }
-  const ordered_json all{{"schema", "paceline.strategies/1"},
-                         {"complete", are_complete(comparisons)},
-                         {"comparisons", std::move(list)}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonWriter json(out);
+  const auto write_axis = [&](const AxisValue& axis) {
+    json.object([&] { json.put("path", axis.path), json.put("value", axis.text); });
+  };
+  json.object([&] {
+    json.put("schema", "paceline.strategies/1");
+    json.put("complete", are_complete(comparisons));
+    json.put_list("comparisons", comparisons, [&](const StrategyComparison& one) {
+      json.object([&] {
+        json.put("scenario", one.scenario);
+        json.put_list("axes", one.axes, write_axis);
+        json.put("strategies", one.rows);
+      });
+    });
+  });
 }
 
 }  // namespace paceline::advise

@@ -11,7 +11,7 @@
 #include "scenarios/loader/document/sha256.h"
 #include "scenarios/warnings.h"
 #include "traces/archive/input.h"
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"

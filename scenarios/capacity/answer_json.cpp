@@ -1,85 +1,134 @@
+#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <ostream>
 
+#include "models/text/json_writer.h"
 #include "scenarios/capacity/answer.h"
 
-namespace paceline::capacity {
-namespace {
+namespace paceline {
 
-using nlohmann::ordered_json;
-
-// What never ends has no number in JSON.
-ordered_json finite(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+constexpr auto fields_of(const Targets*) {
+  return Fields(field("deadline_s", &Targets::deadline),
+                field("throughput_per_s", &Targets::throughput), field("budget", &Targets::budget));
 }
 
-class Json {
+namespace capacity {
+
+constexpr auto fields_of(const Promise*) {
+  return Fields(field("throughput_per_s", &Promise::median_throughput),
+                field("throughput_per_s_limit", &Promise::limit_throughput),
+                field("time_s", &Promise::median), field("time_s_limit", &Promise::limit),
+                field("cost", &Promise::median_cost), field("cost_limit", &Promise::limit_cost),
+                field("probability", &Promise::probability));
+}
+
+constexpr auto fields_of(const Settling*) {
+  return Fields(field("hangs_on", &Settling::hangs_on), field("measure", &Settling::measure),
+                field("time_s_limit_after", &Settling::limit_after),
+                field("cost_limit_after", &Settling::limit_cost_after));
+}
+
+constexpr auto fields_of(const Answer*) {
+  return Fields(field("setups", &Answer::setups), field("predicted", &Answer::predicted),
+                field("refused", &Answer::refused));
+}
+
+namespace {
+
+class JsonOfAnswer {
  public:
-  Json(const PlannedJob& job, const Grid& grid, const Predictor& predictor)
-      : job_(job), grid_(grid), predictor_(predictor) {}
+  JsonOfAnswer(std::ostream& out, const PlannedJob& job, const Grid& grid,
+               const Predictor& predictor)
+      : json_(out), job_(job), grid_(grid), predictor_(predictor) {}
 
-  [[nodiscard]] ordered_json row(const std::optional<Row>& row) const {
-    if (!row) return nullptr;
-    const Setup& setup = grid_.candidates[row->plan.candidate].setup;
-    const Machine& machine = job_.machines[setup.machine];
-    const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
-    const Promise& promise = row->promise;
-    const Speed speed = speed_of(*predictor_.outcome(setup));
-    const MoneyPerSecond price = price_of(machine, row->plan.pricing);
-    constexpr double hour = 3600;
-    return {{"catalogue", machine.catalogue},
-            {"machine", machine.name},
-            {"region", machine.region},
-            {"device", machine.device},
-            {"nodes", setup.nodes},
-            {"gpus", gpus_of(job_, setup)},
-            {"pricing", machine.is_owned ? "owned" : to_text(row->plan.pricing)},
-            {"price_per_node_hour", price.value() * hour},
-            {"preemptions_per_s", preemptions(machine, row->plan.pricing)},
-            {"priced_on", machine.date},
-            {"strategy", strategy.name},
-            {"bucket_cap", strategy.bucket_cap.empty() ? ordered_json(nullptr)
-                                                       : ordered_json(strategy.bucket_cap)},
-            {"batch_per_gpu", setup.batch},
-            {"passes", setup.passes},
-            {"step_s", speed.step.value()},
-            {"step_s_low", (speed.step * std::exp(speed.low)).value()},
-            {"step_s_high", (speed.step * std::exp(speed.high)).value()},
-            {"one_gpu_is_modelled", grid_.machines[setup.machine].speed_is_modelled},
-            {"throughput_per_s", promise.median_throughput.value()},
-            {"throughput_per_s_limit", promise.limit_throughput.value()},
-            {"time_s", finite(promise.median.value())},
-            {"time_s_limit", finite(promise.limit.value())},
-            {"cost", finite(promise.median_cost.value())},
-            {"cost_limit", finite(promise.limit_cost.value())},
-            {"probability", promise.probability},
-            {"assumptions", predictor_.outcome(setup)->assumptions}};
-  }
-
-  // Of a node that may be taken away: null where nobody says, and of others.
-  [[nodiscard]] static ordered_json preemptions(const Machine& machine, Pricing pricing) {
-    if (pricing != Pricing::spot || !machine.spot->preemptions_per_s) return nullptr;
-    return *machine.spot->preemptions_per_s;
-  }
-
-  [[nodiscard]] ordered_json rows(const std::vector<Row>& all) const {
-    ordered_json list = ordered_json::array();
-    for (const Row& one : all) list.push_back(row(one));
-    return list;
-  }
-
-  [[nodiscard]] ordered_json targets() const {
-    const Targets& targets = job_.targets;
-    const auto value = [](const auto& target) {
-      return target ? ordered_json(target->value()) : ordered_json(nullptr);
-    };
-    return {{"deadline_s", value(targets.deadline)},
-            {"throughput_per_s", value(targets.throughput)},
-            {"budget", value(targets.budget)}};
+  void write(const Answer& answer) {
+    json_.object([&] {
+      json_.put("schema", "paceline.capacity/1");
+      write_job();
+      put_row("best", answer.best);
+      put_row("nearest", answer.nearest);
+      put_rows("others", answer.others);
+      put_row("nearby", answer.nearby);
+      put_rows("front", answer.front);
+      put_row("may_win", answer.would_win);
+      json_.put_list("further", answer.further, [&](const Further& one) {
+        json_.object([&] {
+          json_.put("what", one.words);
+          put_row("best", one.best);
+        });
+      });
+      json_.put_list("settling", answer.settling, [&](const Settling& one) {
+        json_.object([&] {
+          put_row("plan", one.row);
+          json_.put_fields(one);
+        });
+      });
+      json_.put_list("left_out", grid_.left_out, [&](const LeftOut& one) {
+        json_.object([&] {
+          json_.put("machine", job_.machines[one.machine].full_name());
+          json_.put("why", one.why);
+        });
+      });
+      json_.put("machines", job_.machines.size() - grid_.left_out.size());
+      json_.put_fields(answer);
+    });
   }
 
  private:
+  void write_job() {
+    json_.put("job", job_.name);
+    json_.put("described", std::array{job_.network, job_.amount});
+    json_.put("samples", job_.samples);
+    json_.put("targets", job_.targets);
+    json_.put("probability", job_.probability);
+    json_.put("currency", job_.currency);
+  }
+
+  void put_row(std::string_view key, const std::optional<Row>& row) {
+    json_.key(key);
+    row ? write_row(*row) : json_.value(nullptr);
+  }
+
+  void put_rows(std::string_view key, const std::vector<Row>& rows) {
+    json_.put_list(key, rows, [&](const Row& row) { write_row(row); });
+  }
+
+  void write_row(const Row& row) {
+    const Setup& setup = grid_.candidates[row.plan.candidate].setup;
+    const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
+    const PointOutcome& outcome = *predictor_.outcome(setup);
+    const Speed speed = speed_of(outcome);
+    json_.object([&] {
+      write_machine(job_.machines[setup.machine], setup, row.plan.pricing);
+      json_.put("strategy", strategy.name);
+      json_.put("bucket_cap", unless_empty<&PlannedJob::Strategy::bucket_cap>(strategy));
+      json_.put("batch_per_gpu", setup.batch);
+      json_.put("passes", setup.passes);
+      json_.put("step_s", speed.step);
+      json_.put("step_s_low", speed.step * std::exp(speed.low));
+      json_.put("step_s_high", speed.step * std::exp(speed.high));
+      json_.put("one_gpu_is_modelled", grid_.machines[setup.machine].speed_is_modelled);
+      json_.put_fields(row.promise);
+      json_.put("assumptions", outcome.assumptions);
+    });
+  }
+
+  void write_machine(const Machine& machine, const Setup& setup, Pricing pricing) {
+    constexpr double hour = 3600;
+    // Null where nobody says how often a node is taken away, and of nodes that are not.
+    const bool may_be_taken = pricing == Pricing::spot;
+    json_.put("catalogue", machine.catalogue);
+    json_.put("machine", machine.name);
+    json_.put("region", machine.region);
+    json_.put("device", machine.device);
+    json_.put("nodes", setup.nodes);
+    json_.put("gpus", gpus_of(job_, setup));
+    json_.put("pricing", machine.is_owned ? "owned" : to_text(pricing));
+    json_.put("price_per_node_hour", price_of(machine, pricing).value() * hour);
+    json_.put("preemptions_per_s", may_be_taken ? machine.spot->preemptions_per_s : std::nullopt);
+    json_.put("priced_on", machine.date);
+  }
+
+  JsonWriter json_;
   const PlannedJob& job_;
   const Grid& grid_;
   const Predictor& predictor_;
@@ -89,43 +138,8 @@ class Json {
 
 void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                 const Predictor& predictor) {
-  const Json json(job, grid, predictor);
-  ordered_json further = ordered_json::array(), settling = ordered_json::array();
-  for (const Further& one : answer.further) {
-    further.push_back({{"what", one.words}, {"best", json.row(one.best)}});
-  }
-  for (const Settling& one : answer.settling) {
-    settling.push_back({{"plan", json.row(one.row)},
-                        {"hangs_on", one.hangs_on},
-                        {"measure", one.measure},
-                        {"time_s_limit_after", finite(one.limit_after.value())},
-                        {"cost_limit_after", finite(one.limit_cost_after.value())}});
-  }
-  ordered_json left_out = ordered_json::array();
-  for (const LeftOut& one : grid.left_out) {
-    left_out.push_back({{"machine", job.machines[one.machine].full_name()}, {"why", one.why}});
-  }
-  const ordered_json all{{"schema", "paceline.capacity/1"},
-                         {"job", job.name},
-                         {"described", {job.network, job.amount}},
-                         {"samples", job.samples},
-                         {"targets", json.targets()},
-                         {"probability", job.probability},
-                         {"currency", job.currency},
-                         {"best", json.row(answer.best)},
-                         {"nearest", json.row(answer.nearest)},
-                         {"others", json.rows(answer.others)},
-                         {"nearby", json.row(answer.nearby)},
-                         {"front", json.rows(answer.front)},
-                         {"may_win", json.row(answer.would_win)},
-                         {"further", std::move(further)},
-                         {"settling", std::move(settling)},
-                         {"left_out", std::move(left_out)},
-                         {"machines", job.machines.size() - grid.left_out.size()},
-                         {"setups", answer.setups},
-                         {"predicted", answer.predicted},
-                         {"refused", answer.refused}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonOfAnswer(out, job, grid, predictor).write(answer);
 }
 
-}  // namespace paceline::capacity
+}  // namespace capacity
+}  // namespace paceline

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <set>
 
+#include "models/text/number.h"
 #include "scenarios/capacity/answer.h"
 #include "scenarios/line_width.h"
 #include "scenarios/remarks.h"
@@ -31,10 +32,6 @@ std::string chance(double part) {
   const double percent = 100 * part;
   if (percent > 99.9) return "over 99.9 %";
   return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
-}
-
-std::string nodes_text(std::uint32_t nodes) {
-  return fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s");
 }
 
 // ", 12 days old" of a date as 2026-11-26.
@@ -109,7 +106,7 @@ class Writer {
     if (job_.targets.deadline) wanted.push_back("within " + in_words(*job_.targets.deadline));
     if (job_.targets.throughput) {
       wanted.push_back(
-          fmt::format("at {} samples/s", with_commas(job_.targets.throughput->value())));
+          fmt::format("at {} samples/s", in_thousands(job_.targets.throughput->value())));
     }
     if (job_.targets.budget) wanted.push_back("for at most " + money(*job_.targets.budget));
     return fmt::format("{}, {}, with {} probability", job_.amount, fmt::join(wanted, ", "),
@@ -118,7 +115,7 @@ class Writer {
 
   // "2 nodes of oci BM.GPU.B200.8, spot".
   [[nodiscard]] std::string nodes_of(const Row& row) const {
-    return fmt::format("{} of {}", nodes_text(setup(row).nodes), name_of(row));
+    return fmt::format("{} of {}", counted(setup(row).nodes, "node"), name_of(row));
   }
   [[nodiscard]] std::string name_of(const Row& row) const {
     const bool is_spot = row.plan.pricing == Pricing::spot;
@@ -154,12 +151,12 @@ class Writer {
                                  : fmt::format("{}{}", to_text(row.plan.pricing),
                                                kind.region.empty() ? "" : ", " + kind.region);
     part(kind.is_owned ? "use" : "rent",
-         fmt::format("{} of {} ({} x {}), {}", nodes_text(made.nodes), kind.full_name(),
+         fmt::format("{} of {} ({} x {}), {}", counted(made.nodes, "node"), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
-    part("train", fmt::format("{}; {} sample{} per GPU{}, {} per step", trained_by(row), made.batch,
-                              made.batch == 1 ? "" : "s",
+    part("train", fmt::format("{}; {} per GPU{}, {} per step", trained_by(row),
+                              counted(made.batch, "sample"),
                               made.passes > 1 ? fmt::format(" x {} passes", made.passes) : "",
-                              with_commas(samples_per_step(job_, made))));
+                              in_thousands(samples_per_step(job_, made))));
     part("time", fmt::format("{} median; with {} probability at most {}", in_words(promise.median),
                              probability(), in_words(promise.limit)));
     part("cost",
@@ -167,8 +164,8 @@ class Writer {
                      probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
                      kind.is_owned ? " of depreciation, upkeep and power" : ""));
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
-                              with_commas(promise.median_throughput.value()), probability(),
-                              with_commas(promise.limit_throughput.value())));
+                              in_thousands(promise.median_throughput.value()), probability(),
+                              in_thousands(promise.limit_throughput.value())));
     part("chance", fmt::format("{} of meeting {}", chance(promise.probability),
                                target_count() > 1 ? "all targets" : "the target"));
     if (answer_.nearby && answer_.best) {
@@ -332,7 +329,7 @@ class Writer {
                                                date, age_of(date, today_)));
     }
     remarks_.add(weight::not_counted, "not counted: " + not_counted());
-    remarks_.add_detail("counted: " + counted());
+    remarks_.add_detail("counted: " + what_is_counted());
     remarks_.add_detail(fmt::format(
         "median: as likely to be higher as lower; limit: not exceeded with {} probability",
         probability()));
@@ -341,8 +338,8 @@ class Writer {
         "probability");
     const std::size_t machines = job_.machines.size() - grid_.left_out.size();
     remarks_.add_detail(fmt::format(
-        "search: {} plans on {} machine{}; {} were predicted in full, and no other can be better{}",
-        with_commas(static_cast<double>(answer_.setups)), machines, machines == 1 ? "" : "s",
+        "search: {} plans on {}; {} were predicted in full, and no other can be better{}",
+        in_thousands(static_cast<double>(answer_.setups)), counted(machines, "machine"),
         answer_.predicted,
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
     add_left_out();
@@ -364,7 +361,7 @@ class Writer {
     }
   }
 
-  [[nodiscard]] std::string counted() const {
+  [[nodiscard]] std::string what_is_counted() const {
     std::vector<std::string> parts{"steps"};
     if (job_.overheads.start > Seconds(0)) parts.emplace_back("start-up");
     if (job_.overheads.checkpoint) parts.emplace_back("checkpoints");
@@ -391,7 +388,7 @@ class Writer {
     const Row& row = *shown;
     parts.push_back(
         fmt::format("whether a node's CPUs and storage deliver {} samples/s",
-                    with_commas(row.promise.median_throughput.value() / setup(row).nodes)));
+                    in_thousands(row.promise.median_throughput.value() / setup(row).nodes)));
     if (shows_uncounted_spot()) {
       parts.emplace_back("interruptions of spot nodes (set `spot: {price, preemptions}`)");
     }

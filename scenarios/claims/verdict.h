@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,5 +47,12 @@ struct Finding {
 
 // "50 % to 70 %", "3.00x or more".
 [[nodiscard]] std::string to_text(Quantity quantity, const Range& range);
+
+// A paragraph a claim, then a line each. Where `with_conditions` a table of every condition, too.
+void write_text(std::ostream& out, const std::vector<Finding>& findings, bool with_conditions);
+
+// paceline.claims/1: ratios and parts as numbers (0.5 for 50 %). One object, ends with a line
+// break.
+void write_json(std::ostream& out, const std::vector<Finding>& findings, bool is_complete);
 
 }  // namespace paceline::claims

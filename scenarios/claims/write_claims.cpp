@@ -1,18 +1,15 @@
-#include "scenarios/claims/write_claims.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "models/text/json_writer.h"
+#include "scenarios/claims/verdict.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::claims {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string predicted_text(const Finding& finding) {
   if (!finding.least) return "nothing";
@@ -100,54 +97,6 @@ void write_summary(std::ostream& out, const std::vector<Finding>& findings) {
   table.write(out);
 }
 
-template <class T>
-ordered_json or_null(const std::optional<T>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json json_of(const Claim& claim, const Trial& trial) {
-  ordered_json axes = ordered_json::array();
-  for (std::size_t axis = 0; axis < trial.at.size(); ++axis) {
-    axes.push_back({{"path", claim.conditions[axis].path},
-                    {"value", claim.conditions[axis].values[trial.at[axis]]}});
-  }
-  return {{"axes", std::move(axes)},
-          {"value", or_null(trial.value)},
-          {"holds", trial.value ? ordered_json(trial.holds) : ordered_json(nullptr)},
-          {"before", trial.before},
-          {"after", trial.after},
-          {"left_out", trial.left_out}};
-}
-
-ordered_json json_of(const Range& range) {
-  return {{"least", or_null(range.least)}, {"most", or_null(range.most)}};
-}
-
-ordered_json json_of(const Finding& finding) {
-  const Claim& claim = finding.claim;
-  ordered_json conditions = ordered_json::array();
-  for (const Trial& trial : finding.trials) conditions.push_back(json_of(claim, trial));
-  ordered_json given = nullptr;
-  if (claim.given) {
-    given = {{"quantity", paceline::to_text(claim.given->quantity)},
-             {"range", json_of(claim.given->range)}};
-  }
-  return {{"name", claim.name},
-          {"claim", claim.sentence},
-          {"source", claim.source},
-          {"quantity", paceline::to_text(claim.quantity)},
-          {"claimed", json_of(claim.claimed)},
-          {"given", std::move(given)},
-          {"predicted", json_of(Range{finding.least, finding.most})},
-          {"conditions_counted", finding.counted},
-          {"conditions_held", finding.held},
-          {"verdict", paceline::to_text(finding.verdict)},
-          {"where", finding.where ? ordered_json(finding.where->text) : ordered_json(nullptr)},
-          {"reason", finding.reason},
-          {"note", claim.note},
-          {"conditions", std::move(conditions)}};
-}
-
 }  // namespace
 
 void write_text(std::ostream& out, const std::vector<Finding>& findings, bool with_conditions) {
@@ -159,12 +108,64 @@ void write_text(std::ostream& out, const std::vector<Finding>& findings, bool wi
   if (findings.size() > 1) write_summary(out, findings);
 }
 
+constexpr auto fields_of(const Range*) {
+  return Fields(field("least", &Range::least), field("most", &Range::most));
+}
+
+constexpr auto fields_of(const Given*) {
+  return Fields(field("quantity", &Given::quantity), field("range", &Given::range));
+}
+
+constexpr auto fields_of(const Trial*) {
+  constexpr auto holds = [](const Trial& trial) {
+    return trial.value ? std::optional(trial.holds) : std::nullopt;
+  };
+  return Fields(field("value", &Trial::value), field("holds", holds),
+                field("before", &Trial::before), field("after", &Trial::after),
+                field("left_out", &Trial::left_out));
+}
+
+constexpr auto fields_of(const Finding*) {
+  constexpr auto predicted = [](const Finding& one) { return Range{one.least, one.most}; };
+  return Fields(
+      field("name", at<&Finding::claim, &Claim::name>),
+      field("claim", at<&Finding::claim, &Claim::sentence>),
+      field("source", at<&Finding::claim, &Claim::source>),
+      field("quantity", at<&Finding::claim, &Claim::quantity>),
+      field("claimed", at<&Finding::claim, &Claim::claimed>),
+      field("given", at<&Finding::claim, &Claim::given>), field("predicted", predicted),
+      field("conditions_counted", &Finding::counted), field("conditions_held", &Finding::held),
+      field("verdict", &Finding::verdict), field("where", at<&Finding::where, &Where::text>),
+      field("reason", &Finding::reason), field("note", at<&Finding::claim, &Claim::note>));
+}
+
 void write_json(std::ostream& out, const std::vector<Finding>& findings, bool is_complete) {
-  ordered_json claims = ordered_json::array();
-  for (const Finding& finding : findings) claims.push_back(json_of(finding));
-  const ordered_json all{
-      {"schema", "paceline.claims/1"}, {"complete", is_complete}, {"claims", std::move(claims)}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonWriter json(out);
+  const auto write_condition = [&](const Claim& claim, const Trial& trial) {
+    json.object([&] {
+      json.put_list("axes", [&] {
+        for (std::size_t axis = 0; axis < trial.at.size(); ++axis) {
+          const ClaimAxis& of = claim.conditions[axis];
+          json.object([&] {
+            json.put("path", of.path);
+            json.put("value", of.values[trial.at[axis]]);
+          });
+        }
+      });
+      json.put_fields(trial);
+    });
+  };
+  json.object([&] {
+    json.put("schema", "paceline.claims/1");
+    json.put("complete", is_complete);
+    json.put_list("claims", findings, [&](const Finding& finding) {
+      json.object([&] {
+        json.put_fields(finding);
+        json.put_list("conditions", finding.trials,
+                      [&](const Trial& trial) { write_condition(finding.claim, trial); });
+      });
+    });
+  });
 }
 
 }  // namespace paceline::claims

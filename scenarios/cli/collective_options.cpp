@@ -1,8 +1,71 @@
 #include "scenarios/cli/collective_options.h"
 
+#include <fmt/format.h>
+
+#include "models/collectives/nccl_tests.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/cli/option_values.h"
+#include "scenarios/loader/scenario.h"
 
 namespace paceline::cli {
+
+DataType type_of_name(const std::string& name) {
+  const auto& types = collectives::nccl_tests_types;
+  return word("--type", name, Words<DataType>(types.begin(), types.end()));
+}
+
+void MeasureCallOptions::add_to(CommandOptions& app) {
+  CommandOptions measuring = app.in_group("Measurement");
+  app.in_group("Sizes")
+      .add_option("--type", type,
+                  "The type of the elements: float, half, bfloat16, double, int32 or int64 "
+                  "(default: float).")
+      .suggests({"float", "half", "bfloat16", "double", "int32", "int64"});
+  const Option measure = measuring.add_flag(
+      "--measure", is_asked, "Run the collective on hardware too, as nccl-tests do.");
+  for (const Option& option :
+       {measuring
+            .add_option("--backend", backend,
+                        "The backend to measure with (default: nccl; paceline list backends).")
+            .suggests(backend_names),
+        measuring
+            .add_option("--mode", mode,
+                        "native measures the library's own call, plan the plan of --algorithm "
+                        "(default: native).")
+            .suggests({"native", "plan"}),
+        measuring
+            .add_option("--iterations", iterations,
+                        "The number of calls that are timed together (default: 20).")
+            .in_range(1, 1'000'000),
+        measuring.add_option("--warmup", warmup, "The number of calls before those (default: 5).")
+            .in_range(0, 1'000'000),
+        measuring.add_option("--timeout", timeout,
+                             "The longest wait for another rank (default: 30s)."),
+        add_secret_file(measuring, secret_file)}) {
+    option.needs(measure);
+  }
+}
+
+MeasureSettings MeasureCallOptions::settings() const {
+  MeasureSettings settings;
+  settings.mode = word<CollectiveMode>("--mode", mode);
+  settings.warmup = warmup;
+  settings.calls = {type_of_name(type), iterations};
+  return settings;
+}
+
+RankGroup MeasureCallOptions::group(std::uint32_t ranks) const {
+  const Seconds limit = quantity("--timeout", timeout, parse_seconds);
+  if (limit < RealSettings::timeout_least) {
+    throw InputError({"--timeout", 0, 0}, "is too short",
+                     fmt::format("write {} or more", to_text(RealSettings::timeout_least)));
+  }
+  if (limit > RealSettings::timeout_most) {
+    throw InputError({"--timeout", 0, 0}, "is too long",
+                     fmt::format("write {} or less", to_text(RealSettings::timeout_most)));
+  }
+  return {backend, ranks, limit};
+}
 
 Task CollectiveOptions::task() const {
   Task task{{"--collective", collective},

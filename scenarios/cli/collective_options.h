@@ -5,10 +5,25 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/cli/measured_calls.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/measure/worker_ranks.h"
 
 namespace paceline::cli {
+
+// The options of `paceline collective --measure`.
+struct MeasureCallOptions {
+  bool is_asked = false;
+  std::string backend = "nccl", mode = "native", type = "float", timeout = "30s", secret_file;
+  std::uint32_t iterations = 20, warmup = 5;
+
+  void add_to(CommandOptions& app);
+  // These throw InputError.
+  [[nodiscard]] MeasureSettings settings() const;
+  [[nodiscard]] RankGroup group(std::uint32_t ranks) const;
+};
+
+// Of nccl-tests' word. Throws InputError.
+[[nodiscard]] DataType type_of_name(const std::string& name);
 
 // What `paceline collective` is asked.
 struct CollectiveOptions {

@@ -2,16 +2,29 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "models/shipped_file.h"
 #include "scenarios/cli/command_options.h"
+#include "scenarios/files/shipped_input.h"
 
 // Options that several commands have, and words that shells complete.
 namespace paceline::cli {
 
 // --json, below the heading Output; `what` is written, such as "the table".
 Option add_json(CommandOptions app, files::OutputFile& json, const std::string& what);
+
+// The argument of commands that take a scenario, or several.
+template <class Value>
+Option add_scenario(CommandOptions& app, Value& path) {
+  constexpr bool is_one = std::is_same_v<Value, std::string>;
+  return app
+      .add_option("scenario", path,
+                  is_one ? "The scenario file, or the name of a shipped one."
+                         : "Scenario files, or names of shipped ones.")
+      .reads_files(files::shipped_scenario_folder);
+}
 
 // --secret-file of commands that ranks of a launcher run.
 Option add_secret_file(CommandOptions& app, std::string& path);

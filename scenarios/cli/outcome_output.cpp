@@ -11,10 +11,10 @@
 #include "models/contract.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/cli/trace_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/report/page/steps.h"
+#include "scenarios/report/page/page.h"
 #include "scenarios/report/report.h"
 #include "traces/chakra/write_chakra.h"
 

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "scenarios/cli/command_options.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/files/output_file.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"

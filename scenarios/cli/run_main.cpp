@@ -188,8 +188,8 @@ TextForm form_of_output() {
           .has_blocks = has_utf8_locale()};
 }
 
-// What a destructor throws ends the process at once, and nlohmann's JSON allocates in its own: what
-// is said then is ready before. Empty: it is said.
+// What nothing catches ends the process at once. What is said of memory then is ready before.
+// Empty: it is said.
 constexpr std::string_view words_before_the_limit_is_known =
     "paceline: there is not enough memory to begin\n";
 std::string_view last_words = words_before_the_limit_is_known;

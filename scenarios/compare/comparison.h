@@ -1,5 +1,6 @@
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,5 +91,11 @@ struct Comparison {
 
 // What was predicted against what was measured at each point.
 [[nodiscard]] Comparison compare_sides(const ResultFile& file);
+
+// For people: a row a pair of points, then what its words stand for where it matters.
+void write_text(std::ostream& out, const Comparison& comparison);
+
+// paceline.comparison/1: SI base units, the unit in the key. One object, ends with a line break.
+void write_json(std::ostream& out, const Comparison& comparison);
 
 }  // namespace paceline::compare

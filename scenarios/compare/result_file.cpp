@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -15,62 +14,57 @@
 #include "scenarios/import/traced_run.h"
 #include "traces/archive/input.h"
 #include "traces/formats/device_traces.h"
+#include "traces/json/json_value.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::compare {
 namespace {
 
-using nlohmann::json;
+using traces::JsonValue, traces::member;
 
-// Readers of values throw std::invalid_argument with the key; callers add where it stood.
-Seconds time_of(const json& in, const char* key) {
-  const double value = in.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0) {
-    throw std::invalid_argument(std::string(key) + " is not a time of zero or more");
-  }
+// Readers throw std::runtime_error with the key; callers add where it stood.
+Seconds time_of(const JsonValue& in) {
+  const double value = in.number();
+  if (!std::isfinite(value) || value < 0) throw std::runtime_error("is not a time of zero or more");
   return Seconds(value);
 }
 
-std::optional<Seconds> find_time(const json& in, const char* key) {
-  if (!in.contains(key) || in.at(key).is_null()) return std::nullopt;
-  return time_of(in, key);
+std::optional<Seconds> find_time(const JsonValue& in, const char* key) {
+  if (in[key].is_null()) return std::nullopt;
+  return member(in, key, time_of);
 }
 
-CallTimes call_of(const json& in) {
-  const json& size = in.at("size_bytes");
-  if (!size.is_number_unsigned())
-    throw std::invalid_argument("size_bytes is not a number of bytes");
+CallTimes call_of(const JsonValue& in) {
   CallTimes call;
-  call.size = Bytes(size.get<std::uint64_t>());
-  call.transfer = time_of(in, "transfer_s");
-  call.skew = time_of(in, "skew_s");
+  call.size = member<Bytes>(in, "size_bytes");
+  call.transfer = member(in, "transfer_s", time_of);
+  call.skew = member(in, "skew_s", time_of);
   return call;
 }
 
-std::optional<Side> find_side(const json& point, const char* key) {
-  if (!point.contains(key) || point.at(key).is_null()) return std::nullopt;
-  const json& in = point.at(key);
+std::optional<Side> find_side(const JsonValue& point, const char* key) {
+  const JsonValue& in = point[key];
+  if (in.is_null()) return std::nullopt;
   Side side;
-  side.step = time_of(in, "step_s");
-  if (side.step == Seconds(0)) throw std::invalid_argument("step_s is zero");
+  side.step = member(in, "step_s", time_of);
+  if (side.step == Seconds(0)) throw std::runtime_error("step_s is zero");
   side.compute = find_time(in, "compute_s");
   side.exposed_communication = find_time(in, "exposed_communication_s");
   side.compute_spread = find_time(in, "compute_spread_s");
   side.mad = find_time(in, "mad_s").value_or(Seconds(0));
-  if (in.contains("calls")) {
-    side.calls.emplace();
-    for (const json& call : in.at("calls").get_ref<const json::array_t&>()) {
-      side.calls->push_back(call_of(call));
-    }
+  if (in.find("calls") != nullptr) {
+    side.calls = member(
+        in, "calls", [](const JsonValue& calls) { return traces::decoded_list(calls, call_of); });
   }
   return side;
 }
 
 // As a scenario would spell it, where that is exact.
-std::string axis_text(const json& axis) {
-  const json& value = axis.at("value");
-  const auto unit = axis.at("unit").get<std::string>();
-  if (value.is_string()) return value.get<std::string>();
-  const double number = value.get<double>();
+std::string axis_text(const JsonValue& axis) {
+  const auto unit = member<std::string>(axis, "unit");
+  const std::optional<double> if_number = axis["value"].if_number();
+  if (!if_number) return member<std::string>(axis, "value");
+  const double number = *if_number;
   if (unit == "B" && number >= 0 && number < 0x1p53) {
     const Bytes size(static_cast<std::uint64_t>(number));
     const auto read_again = parse_bytes(to_text(size));
@@ -82,27 +76,17 @@ std::string axis_text(const json& axis) {
   return unit.empty() || unit == "1" ? text : text + " " + unit;
 }
 
-Point point_of(const json& in) {
+Point point_of(const JsonValue& in) {
   Point point;
-  const json& gpus = in.at("gpus");
-  if (!gpus.is_number_unsigned() || gpus.get<std::uint64_t>() - 1 >= 0xffff'ffffU) {
-    throw std::invalid_argument("gpus is not a number of GPUs");
-  }
-  point.gpus = gpus.get<std::uint32_t>();
-  for (const json& axis : in.at("axes").get_ref<const json::array_t&>()) {
-    const auto path = axis.at("path").get<std::string>();
+  point.gpus = member<std::uint32_t>(in, "gpus");
+  if (point.gpus == 0) throw std::runtime_error("gpus is not a number of GPUs");
+  for (const JsonValue& axis : member(in, "axes", [](const auto& axes) { return axes.list(); })) {
+    const auto path = member<std::string>(axis, "path");
     if (path != "gpus") point.axes[path] = axis_text(axis);
   }
   point.predicted = find_side(in, "predicted");
   point.measured = find_side(in, "measured");
   return point;
-}
-
-// nlohmann's sentences without their "[json.exception...] " in front.
-std::string words_of(const std::exception& error) {
-  const std::string text = error.what();
-  const auto end = text.find("] ");
-  return text.rfind("[json", 0) == 0 && end != std::string::npos ? text.substr(end + 2) : text;
 }
 
 Side side_of(const StepTrace& trace) {
@@ -156,6 +140,24 @@ ResultFile read_traces(const std::string& path) {
 
 constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE writes one";
 
+std::vector<Point> points_in(const std::string& text, const std::string& name) {
+  JsonValue all;
+  try {
+    all = traces::parse_json(text, "");
+  } catch (const traces::FormatError& error) {
+    throw InputError({name, 0, 0}, std::string("is not JSON: ") + error.what(), "");
+  }
+  if (all["schema"].text_or_empty() != "paceline.result/1") {
+    throw InputError({name, 0, 0}, "is not a paceline.result/1", how_to_make_one);
+  }
+  try {
+    return member(all, "points",
+                  [](const JsonValue& points) { return traces::decoded_list(points, point_of); });
+  } catch (const std::runtime_error& error) {
+    throw InputError({name, 0, 0}, std::string("is not a paceline.result/1: ") + error.what(), "");
+  }
+}
+
 }  // namespace
 
 ResultFile read_result(const std::string& path) {
@@ -166,28 +168,7 @@ ResultFile read_result(const std::string& path) {
   const std::string name = traces::name_of_input(path);
   if (are_traces(text)) return read_traces(path);
   if (text.empty()) throw InputError({name, 0, 0}, "cannot be read: nothing is in it", "");
-  ResultFile result{name, {}};
-  std::size_t number = 0;
-  bool in_points = false;
-  try {
-    const json all = json::parse(text);
-    if (!all.is_object() || all.value("schema", json()) != "paceline.result/1") {
-      throw InputError({name, 0, 0}, "is not a paceline.result/1", how_to_make_one);
-    }
-    const auto& points = all.at("points").get_ref<const json::array_t&>();
-    in_points = true;
-    for (const json& point : points) {
-      result.points.push_back(point_of(point));
-      ++number;
-    }
-  } catch (const json::parse_error& error) {
-    throw InputError({name, 0, 0}, "is not JSON: " + words_of(error), "");
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::exception& error) {  // of json, or a value that cannot be
-    const std::string where = in_points ? "points[" + std::to_string(number) + "]: " : "";
-    throw InputError({name, 0, 0}, "is not a paceline.result/1: " + where + words_of(error), "");
-  }
+  ResultFile result{name, points_in(text, name)};
   result.json = std::move(text);
   return result;
 }

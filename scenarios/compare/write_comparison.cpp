@@ -1,14 +1,13 @@
-#include "scenarios/compare/write_comparison.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <utility>
 
+#include "models/text/json_writer.h"
 #include "models/units/parse.h"
+#include "scenarios/compare/comparison.h"
 #include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
@@ -94,7 +93,7 @@ void write_speedups(std::ostream& out, const Comparison& comparison) {
 
 }  // namespace
 
-void write_table(std::ostream& out, const Comparison& comparison) {
+void write_text(std::ostream& out, const Comparison& comparison) {
   write_line(out, fmt::format("A: {}, {}", comparison.a, sides_text(comparison, &PointPair::a)));
   write_line(out, fmt::format("B: {}, {}", comparison.b, sides_text(comparison, &PointPair::b)));
   out << '\n';
@@ -114,33 +113,39 @@ void write_table(std::ostream& out, const Comparison& comparison) {
   write_notes(out, comparison);
 }
 
-void write_json(std::ostream& out, const Comparison& comparison) {
-  using nlohmann::ordered_json;
-  ordered_json pairs = ordered_json::array();
-  for (const PointPair& pair : comparison.pairs) {
-    const Difference& difference = pair.difference;
-    ordered_json parts;
+constexpr auto fields_of(const PointPair::End*) {
+  return Fields(field("is", &PointPair::End::is), field("step_s", &PointPair::End::step));
+}
+
+constexpr auto fields_of(const PointPair*) {
+  constexpr auto parts = [](const PointPair& pair) {
+    std::vector<std::pair<std::string, Seconds>> all;
     for (const auto& [cause, word] : words_of(Cause{})) {
-      parts[std::string(word) + "_s"] = difference.part(cause).value();
+      all.emplace_back(std::string(word) + "_s", pair.difference.part(cause));
     }
-    pairs.push_back({{"axes", pair.axes},
-                     {"gpus", pair.a.gpus},
-                     {"b_gpus", pair.b.gpus},
-                     {"speedup", speedup(pair)},
-                     {"a", {{"is", to_text(pair.a.is)}, {"step_s", pair.a.step.value()}}},
-                     {"b", {{"is", to_text(pair.b.is)}, {"step_s", pair.b.step.value()}}},
-                     {"difference_s", difference.step.value()},
-                     {"parts", std::move(parts)},
-                     {"latency_told_apart", difference.network == NetworkPart::split},
-                     {"is_clear", difference.is_clear},
-                     {"mostly", to_text(difference.mostly())}});
-  }
-  const ordered_json result{{"schema", "paceline.comparison/1"},
-                            {"a", comparison.a},
-                            {"b", comparison.b},
-                            {"pairs", std::move(pairs)},
-                            {"without_partner", comparison.alone}};
-  out << result.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    return all;
+  };
+  constexpr auto is_split = [](const PointPair& pair) {
+    return pair.difference.network == NetworkPart::split;
+  };
+  return Fields(field("axes", &PointPair::axes),
+                field("gpus", at<&PointPair::a, &PointPair::End::gpus>),
+                field("b_gpus", at<&PointPair::b, &PointPair::End::gpus>),
+                field("speedup", speedup), field("a", &PointPair::a), field("b", &PointPair::b),
+                field("difference_s", at<&PointPair::difference, &Difference::step>),
+                field("parts", parts), field("latency_told_apart", is_split),
+                field("is_clear", at<&PointPair::difference, &Difference::is_clear>),
+                field("mostly", at<&PointPair::difference, &Difference::mostly>));
+}
+
+constexpr auto fields_of(const Comparison*) {
+  return Fields(constant("schema", "paceline.comparison/1"), field("a", &Comparison::a),
+                field("b", &Comparison::b), field("pairs", &Comparison::pairs),
+                field("without_partner", &Comparison::alone));
+}
+
+void write_json(std::ostream& out, const Comparison& comparison) {
+  JsonWriter(out).value(comparison);
 }
 
 }  // namespace paceline::compare

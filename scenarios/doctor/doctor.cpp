@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <variant>
 
@@ -13,6 +12,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
+#include "traces/json/decode.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::doctor {
@@ -100,20 +100,11 @@ std::optional<std::string> find_variable(const char* name) {
 }  // namespace
 
 std::vector<BackendState> backends_from_json(const std::string& text) {
-  using nlohmann::json;
-  std::vector<BackendState> all;
   try {
-    const json parsed = json::parse(text);
-    for (const json& row : parsed.get_ref<const json::array_t&>()) {
-      all.push_back(
-          {row.at("name").get<std::string>(), row.at("summary").get<std::string>(),
-           row.at("recommended_for").get<std::string>(), row.at("version").get<std::string>(),
-           row.at("notes").get<std::vector<std::string>>(), row.at("missing").get<std::string>()});
-    }
-  } catch (const json::exception& error) {
+    return traces::decode<std::vector<BackendState>>(traces::parse_json(text, ""));
+  } catch (const std::runtime_error& error) {
     throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
   }
-  return all;
 }
 
 Examination examine() {

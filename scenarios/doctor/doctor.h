@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/text/fields.h"
 #include "models/units/units.h"
 #include "scenarios/doctor/tracing_tools.h"
 
@@ -20,6 +22,13 @@ struct BackendState {
 
   [[nodiscard]] bool can_be_used() const { return missing.empty(); }
 };
+
+constexpr auto fields_of(const BackendState*) {
+  return Fields(field("name", &BackendState::name), field("summary", &BackendState::summary),
+                field("recommended_for", &BackendState::recommended_for),
+                field("version", &BackendState::version), field("notes", &BackendState::notes),
+                field("missing", &BackendState::missing));
+}
 
 // What this machine has.
 struct Examination {
@@ -41,5 +50,15 @@ struct Examination {
 
 // The names of the GPUs that a backend finds, one by one. Empty: none does.
 [[nodiscard]] std::vector<std::string> devices_of(const Examination& machine);
+
+// For people: what there is, what is missing, what to use.
+void write_text(std::ostream& out, const Examination& machine);
+
+// paceline.doctor/1. One object, ends with a line break.
+void write_json(std::ostream& out, const Examination& machine);
+
+// What the driver calls the GPUs here, one by one: nvidia-smi says it where there is one; else what
+// backends found. Empty: none.
+[[nodiscard]] std::vector<std::string> gpu_names(const Examination& machine);
 
 }  // namespace paceline::doctor

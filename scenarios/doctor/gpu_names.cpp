@@ -1,7 +1,6 @@
-#include "scenarios/doctor/gpu_names.h"
-
 #include <stdexcept>
 
+#include "scenarios/doctor/doctor.h"
 #include "scenarios/process/line_process.h"
 
 namespace paceline::doctor {

@@ -1,12 +1,12 @@
-#include "scenarios/doctor/write_examination.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "models/text/json_writer.h"
+#include "models/units/parse.h"
+#include "scenarios/doctor/doctor.h"
 #include "scenarios/doctor/recommend.h"
 #include "scenarios/doctor/recording.h"
 #include "scenarios/text_table.h"
@@ -16,8 +16,7 @@ namespace {
 
 void write_machine(std::ostream& out, const Examination& machine) {
   fmt::print(out, "CPUs       {}\n", machine.cpus);
-  fmt::print(out, "memory     {:.1f} GiB\n",
-             static_cast<double>(machine.memory.value()) / (1ULL << 30));
+  fmt::print(out, "memory     {}\n", in_gibibytes(machine.memory));
   fmt::print(out, "GPUs       {}\n", devices_of(machine).size());
   fmt::print(out, "mpirun     {}\n", machine.mpirun.value_or("not found"));
   fmt::print(out, "Slurm      {}\n",
@@ -56,20 +55,6 @@ void write_recording(std::ostream& out, const Examination& machine) {
   fmt::print(out, "then, with the files of all ranks:\n    {}\n", best.import);
 }
 
-nlohmann::ordered_json recording_json(const Examination& machine) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const RecordingAdvice& one : recording_advice(machine.tracing)) {
-    all.push_back({{"tool", one.tool},
-                   {"here", one.here ? nlohmann::ordered_json(*one.here) : nullptr},
-                   {"for", one.best_for},
-                   {"language", one.is_script ? "python" : "sh"},
-                   {"lines", one.lines},
-                   {"reasons", one.reasons},
-                   {"import", one.import}});
-  }
-  return all;
-}
-
 }  // namespace
 
 void write_text(std::ostream& out, const Examination& machine) {
@@ -86,41 +71,42 @@ void write_text(std::ostream& out, const Examination& machine) {
   write_recording(out, machine);
 }
 
+constexpr auto fields_of(const Recommendation*) {
+  return Fields(field("for", &Recommendation::when),
+                field("backend", unless_empty<&Recommendation::backend>),
+                field("why", &Recommendation::why));
+}
+
+constexpr auto fields_of(const RecordingAdvice*) {
+  using Advice = RecordingAdvice;
+  return Fields(
+      field("tool", &Advice::tool), field("here", &Advice::here), field("for", &Advice::best_for),
+      field("language", [](const Advice& one) { return one.is_script ? "python" : "sh"; }),
+      field("lines", &Advice::lines), field("reasons", &Advice::reasons),
+      field("import", &Advice::import));
+}
+
 void write_json(std::ostream& out, const Examination& machine) {
-  using nlohmann::ordered_json;
-  const auto text_or_null = [](const std::optional<std::string>& text) {
-    return text ? ordered_json(*text) : ordered_json(nullptr);
-  };
-  ordered_json backends = ordered_json::array(), recommended = ordered_json::array();
-  for (const BackendState& backend : machine.backends) {
-    backends.push_back({{"name", backend.name},
-                        {"summary", backend.summary},
-                        {"version", backend.version},
-                        {"notes", backend.notes},
-                        {"missing", backend.missing}});
-  }
-  for (const Recommendation& one : recommend(machine)) {
-    recommended.push_back(
-        {{"for", one.when},
-         {"backend", one.backend.empty() ? ordered_json(nullptr) : ordered_json(one.backend)},
-         {"why", one.why}});
-  }
-  const ordered_json all{
-      {"schema", "paceline.doctor/1"},
-      {"cpus", machine.cpus},
-      {"memory_bytes", machine.memory.value()},
-      {"gpus", devices_of(machine).size()},
-      {"mpirun", text_or_null(machine.mpirun)},
-      {"slurm_job", text_or_null(machine.slurm_job)},
-      {"simulator", {{"simgrid", machine.simulator}, {"missing", machine.simulator_missing}}},
-      {"worker", {{"missing", machine.worker_missing}}},
-      {"backends", std::move(backends)},
-      {"recommended", std::move(recommended)},
-      {"torch", text_or_null(machine.tracing.torch)},
-      {"nsys", text_or_null(machine.tracing.nsys)},
-      {"nvidia_smi", text_or_null(machine.tracing.nvidia_smi)},
-      {"recording", recording_json(machine)}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonWriter json(out);
+  json.object([&] {
+    json.put("schema", "paceline.doctor/1");
+    json.put("cpus", machine.cpus);
+    json.put("memory_bytes", machine.memory);
+    json.put("gpus", devices_of(machine).size());
+    json.put("mpirun", machine.mpirun);
+    json.put("slurm_job", machine.slurm_job);
+    json.put_object("simulator", [&] {
+      json.put("simgrid", machine.simulator);
+      json.put("missing", machine.simulator_missing);
+    });
+    json.put_object("worker", [&] { json.put("missing", machine.worker_missing); });
+    json.put("backends", machine.backends);
+    json.put("recommended", recommend(machine));
+    json.put("torch", machine.tracing.torch);
+    json.put("nsys", machine.tracing.nsys);
+    json.put("nvidia_smi", machine.tracing.nvidia_smi);
+    json.put("recording", recording_advice(machine.tracing));
+  });
 }
 
 }  // namespace paceline::doctor

@@ -1,5 +1,3 @@
-#include "scenarios/explain/call_parts.h"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -7,7 +5,7 @@
 #include "models/cost/auto_choice.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
-#include "scenarios/predict/simulate.h"
+#include "scenarios/explain/calls.h"
 #include "scenarios/report/explain_cluster.h"
 
 namespace paceline::explain {

@@ -9,7 +9,6 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
-#include "scenarios/explain/call_parts.h"
 #include "scenarios/prepare/library_calls.h"
 #include "scenarios/prepare/resolve.h"
 #include "sim/folded/predicted_point.h"

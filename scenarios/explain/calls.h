@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/run/resolved_point.h"
 #include "scenarios/explain/timeline.h"
 #include "scenarios/outcome/point_outcome.h"
 
@@ -63,5 +64,10 @@ inline constexpr std::size_t parts_most = 24;
 [[nodiscard]] std::vector<ExplainedCall> calls_of_step(const Scenario& scenario,
                                                        const PointOutcome& outcome,
                                                        const Timeline& timeline);
+
+// Predicts a call of a point by itself: as it is, and without latencies. nullopt: its time is
+// known, or it is not predicted. Throws BackendError and Stopped.
+[[nodiscard]] std::optional<CallParts> parts_of(const ResolvedPoint& point,
+                                                const training::CollectiveCall& call);
 
 }  // namespace paceline::explain

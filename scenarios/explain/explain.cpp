@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/explain/explanation.h"
@@ -43,18 +44,22 @@ class Teller {
       }
       // Before what comes behind compute.
       if (term.part > Part::exposed_call && !calls.empty()) tell_calls(std::exchange(calls, {}));
-      made_.terms.push_back({std::string(to_text(term.part)), term.time, formulas.of(term.part),
-                             sources_.of(term.part)});
+      add(std::string(to_text(term.part)), term.time, formulas.of(term.part),
+          sources_.of(term.part));
     }
     if (!calls.empty()) tell_calls(std::move(calls));
     if (terms.hidden_calls > 0) {
-      made_.terms.push_back(
-          {fmt::format("{} hidden call{}", terms.hidden_calls, terms.hidden_calls == 1 ? "" : "s"),
-           Seconds(0), "compute goes on all the while", sources_.of(Part::idle)});
+      add(counted(terms.hidden_calls, "hidden call"), Seconds(0), "compute goes on all the while",
+          sources_.of(Part::idle));
     }
   }
 
  private:
+  void add(std::string name, Seconds time, std::string formula, std::string source) {
+    made_.terms.push_back({std::move(name), time, time / made_.outcome.step(), std::move(formula),
+                           std::move(source)});
+  }
+
   void tell_calls(std::vector<StepTerm> calls) {
     std::ranges::stable_sort(calls,
                              [](const StepTerm& a, const StepTerm& b) { return a.time > b.time; });
@@ -66,12 +71,11 @@ class Teller {
       }
       const auto call =
           std::ranges::find(made_.calls, calls[i].operation, &ExplainedCall::operation);
-      made_.terms.push_back(
-          {"exposed: " + call->name, calls[i].time, formula_of(*call), sources_.of_call(*call)});
+      add("exposed: " + call->name, calls[i].time, formula_of(*call), sources_.of_call(*call));
     }
     if (calls.size() <= call_terms_most) return;
-    made_.terms.push_back({fmt::format("exposed: {} more calls", calls.size() - call_terms_most),
-                           others, "each less than those above", sources_.of(Part::exposed_call)});
+    add(fmt::format("exposed: {} more calls", calls.size() - call_terms_most), others,
+        "each less than those above", sources_.of(Part::exposed_call));
   }
 
   Sources sources_;

@@ -16,6 +16,7 @@ namespace paceline::explain {
 struct Term {
   std::string name;
   Seconds time;         // below 0 where it makes the step shorter
+  double share = 0;     // of the step
   std::string formula;  // with its numbers filled in
   std::string source;   // of these numbers: a line of the scenario, a preset, a constant's name
 };

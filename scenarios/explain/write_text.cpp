@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/explain/explanation.h"
 #include "scenarios/explain/formulas.h"
@@ -25,9 +26,8 @@ std::string time_text(Seconds time) {
 void write_number(std::ostream& out, const Explanation& made) {
   const PointOutcome& outcome = made.outcome;
   const Prediction& predicted = *outcome.predicted;
-  write_line(out,
-             fmt::format("{}, {} GPU{}{}{}", made.name, outcome.gpus, outcome.gpus == 1 ? "" : "s",
-                         made.point.empty() ? "" : ": ", in_words(made.point)));
+  write_line(out, fmt::format("{}, {}{}{}", made.name, counted(outcome.gpus, "GPU"),
+                              made.point.empty() ? "" : ": ", in_words(made.point)));
   out << '\n';
   write_line(
       out, fmt::format("step {} (90% interval {} to {}), {} samples/s, speedup {:.2f}",
@@ -60,15 +60,14 @@ void write_sources(std::ostream& out, const std::vector<Term>& terms) {
 }
 
 void write_terms(std::ostream& out, const Explanation& made) {
-  const Seconds step = made.outcome.predicted->totals.step;
   write_line(out, fmt::format("\nThe step of rank {}, which ends last: these terms add up to it.",
                               made.rank.value()));
   TextTable table({"term", "formula", "time", "share"}, 2);
   Seconds sum;
   for (const Term& term : made.terms) {
     sum += term.time;
-    table.add({term.name, term.formula, time_text(term.time),
-               fmt::format("{:.1f}%", 100 * (term.time / step))});
+    table.add(
+        {term.name, term.formula, time_text(term.time), fmt::format("{:.1f}%", 100 * term.share)});
   }
   table.add({"step", "", to_text(sum), "100.0%"});
   table.write(out);

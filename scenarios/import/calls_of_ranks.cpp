@@ -1,17 +1,14 @@
-#include "scenarios/import/calls_of_ranks.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "models/units/parse.h"
+#include "scenarios/import/summaries.h"
 #include "scenarios/text_table.h"
-#include "traces/learn/unfinished_calls.h"
 
 namespace paceline {
 namespace {
@@ -20,7 +17,6 @@ using traces::CalledLate;
 using traces::DeviceTrace;
 using traces::TracedCollective;
 using traces::UnfinishedCall;
-using Json = nlohmann::ordered_json;
 
 // Its rank, or its file where it has none.
 std::string who(const Import& import, std::size_t trace) {
@@ -54,8 +50,16 @@ const UnfinishedCall::OnRank& first_of(const UnfinishedCall& call) {
   return call.waiting.empty() ? call.ended.front() : call.waiting.front();
 }
 
+}  // namespace
+
+const TracedCollective& traced(const Import& import, const UnfinishedCall& call) {
+  return traced(import, first_of(call));
+}
+
+namespace {
+
 std::string spelled(const Import& import, const UnfinishedCall& call) {
-  const TracedCollective& one = traced(import, first_of(call));
+  const TracedCollective& one = traced(import, call);
   const std::string size =
       one.count ? fmt::format(" of {} elements", one.count->value()) : std::string();
   return fmt::format("{} {}{} in group {}", one.kind, call.sequence, size, call.group);
@@ -63,7 +67,7 @@ std::string spelled(const Import& import, const UnfinishedCall& call) {
 
 // Ranks that called something else under its number: the first of them.
 std::string mismatch(const Import& import, const UnfinishedCall& call) {
-  const TracedCollective& one = traced(import, first_of(call));
+  const TracedCollective& one = traced(import, call);
   for (const auto* list : {&call.waiting, &call.ended}) {
     for (const auto& at : *list) {
       const std::string& kind = traced(import, at).kind;
@@ -114,28 +118,6 @@ void write_unfinished(std::ostream& out, const Import& import) {
   out << '\n';
 }
 
-Json unfinished_json(const Import& import) {
-  Json all = Json::array();
-  for (const UnfinishedCall& call : traces::unfinished_calls(import.traces)) {
-    const auto traces_of = [](const std::vector<UnfinishedCall::OnRank>& ranks) {
-      Json list = Json::array();
-      for (const auto& at : ranks) list.push_back(at.trace);
-      return list;
-    };
-    Json not_given = Json::array();
-    for (const Rank rank : call.not_given) not_given.push_back(index(rank));
-    all.push_back({{"kind", traced(import, first_of(call)).kind},
-                   {"group", call.group},
-                   {"sequence", call.sequence},
-                   {"waiting_traces", traces_of(call.waiting)},
-                   {"ended_traces", traces_of(call.ended)},
-                   {"lacking_traces", call.lacking},
-                   {"ranks_not_given", std::move(not_given)},
-                   {"later", call.later}});
-  }
-  return all;
-}
-
 void write_called_late(std::ostream& out, const Import& import, Rows rows) {
   const auto late = traces::calls_by_clock(import.traces);
   if (late.empty()) return;
@@ -153,17 +135,6 @@ void write_called_late(std::ostream& out, const Import& import, Rows rows) {
   }
   table.write(out);
   out << left_out(late.size(), written.size(), "most behind");
-}
-
-Json called_late_json(const Import& import) {
-  Json all = Json::array();
-  for (const CalledLate& one : traces::calls_by_clock(import.traces)) {
-    all.push_back({{"trace", one.trace},
-                   {"was_last", one.last},
-                   {"behind_median_s", one.median.value()},
-                   {"behind_most_s", one.most.value()}});
-  }
-  return all;
 }
 
 }  // namespace paceline

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "models/text/number.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "traces/archive/input.h"
@@ -17,6 +17,7 @@
 #include "traces/formats/collective_logs.h"
 #include "traces/formats/device_traces.h"
 #include "traces/formats/run_records.h"
+#include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 #include "traces/text/plain_text.h"
 
@@ -184,13 +185,6 @@ std::optional<Kind> take_known(const traces::UnpackedFile& file, LogFiles& logs,
   return std::nullopt;
 }
 
-// "12,345".
-std::string in_thousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
-  return digits;
-}
-
 // What a file has added so far, by how many there were before it.
 struct Before {
   std::size_t traces, refused;
@@ -208,7 +202,7 @@ void note_cut(const std::string& name, const std::string& why, Before before, Im
   if (has_traces && import.traces.back().is_cut) {
     import.notes.push_back(
         {name, fmt::format("cut off after {} events{}: what came later is not there",
-                           in_thousands(import.traces.back().events),
+                           in_thousands(static_cast<double>(import.traces.back().events)),
                            why.empty() ? "" : " (" + why + ")")});
   } else if (!why.empty()) {
     import.notes.push_back({name, fmt::format("cut off, or damaged ({}): read up to there", why)});
@@ -232,7 +226,7 @@ void take_or_refuse(const traces::UnpackedFile& file, const std::string& path, L
            "is in no known format; " + (hint.empty() ? "known: " + known_formats() : hint)});
     }
   } catch (const traces::FormatError& error) {
-    if (own && nlohmann::json::accept(file.text)) return import.own.push_back({file.name, *own});
+    if (own && traces::is_json(file.text)) return import.own.push_back({file.name, *own});
     import.refused.push_back({file.name, reason(error)});
   }
 }

@@ -76,9 +76,9 @@ struct Import {
 [[nodiscard]] Import import_traces(const std::vector<std::string>& paths);
 
 // Steps of each rank, the collectives of a step, how much of them is waiting for other ranks, and
-// the step that replay takes (step_summary.h); of runs the totals of their steps and their calls;
+// the step that replay takes (write_step); of runs the totals of their steps and their calls;
 // of logs and ping-pongs their rows; what joins the GPUs of a topology. Of long tables the worst
-// rows, unless all are asked for; then what to do next (next_commands.h).
+// rows, unless all are asked for; then what to do next (summaries.h).
 void write_summary(std::ostream& out, const Import& import, Rows rows);
 void write_json(std::ostream& out, const Import& import);
 

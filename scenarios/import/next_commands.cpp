@@ -1,5 +1,3 @@
-#include "scenarios/import/next_commands.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "models/training/traced_step.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/shell_word.h"
+#include "scenarios/import/summaries.h"
 #include "scenarios/loader/data_files/node_class.h"
 #include "scenarios/topology/cluster_file.h"
 #include "traces/archive/input.h"

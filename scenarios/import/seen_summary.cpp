@@ -1,5 +1,3 @@
-#include "scenarios/import/seen_summary.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "models/units/parse.h"
+#include "scenarios/import/summaries.h"
 #include "traces/learn/seen_steps.h"
 
 namespace paceline {

@@ -1,5 +1,3 @@
-#include "scenarios/import/step_summary.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -11,6 +9,7 @@
 
 #include "models/run/call_times.h"
 #include "models/units/parse.h"
+#include "scenarios/import/summaries.h"
 #include "scenarios/text_table.h"
 #include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/text/fields.h"
 #include "models/uncertain/contradiction.h"
 #include "scenarios/outcome/point_outcome.h"
 
@@ -28,6 +29,21 @@ struct FoundContradiction {
   // In one line, of many rows the first.
   [[nodiscard]] std::string sentence() const;
 };
+
+constexpr auto fields_of(const FoundContradiction::Row*) {
+  using Row = FoundContradiction::Row;
+  return Fields(field("point", &Row::point), field("known", &Row::known),
+                field("times", &Row::times));
+}
+constexpr auto fields_of(const FoundContradiction::Cause*) {
+  using Cause = FoundContradiction::Cause;
+  return Fields(field("cause", &Cause::kind), field("value", &Cause::value),
+                field("words", &Cause::words));
+}
+constexpr auto fields_of(const FoundContradiction*) {
+  return Fields(field("rows", &FoundContradiction::rows),
+                field("explained_by", &FoundContradiction::explained_by));
+}
 
 // Of a run of one file; points without a prediction, or that no row of several GPUs measures, say
 // nothing. Known rows are judged as others are: by the description alone.

@@ -418,6 +418,12 @@ std::vector<ScenarioFile::Setting> without_known(std::vector<ScenarioFile::Setti
   return settings;
 }
 
+std::vector<std::string> spelled(const std::vector<ScenarioFile::Setting>& settings) {
+  std::vector<std::string> all;
+  for (const ScenarioFile::Setting& one : settings) all.push_back(one.path + "=" + one.value);
+  return all;
+}
+
 std::string in_words(const std::vector<ScenarioFile::Setting>& settings) {
   std::vector<std::string> words;
   for (const ScenarioFile::Setting& setting : settings) {

@@ -189,6 +189,9 @@ class ScenarioFile {
 [[nodiscard]] std::vector<ScenarioFile::Setting> without_known(
     std::vector<ScenarioFile::Setting> settings);
 
+// "path=value" of each.
+[[nodiscard]] std::vector<std::string> spelled(const std::vector<ScenarioFile::Setting>& settings);
+
 // "gpus=8 bucket_cap=25MiB": settings by the ends of their paths.
 [[nodiscard]] std::string in_words(const std::vector<ScenarioFile::Setting>& settings);
 

@@ -6,14 +6,51 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 #include <utility>
 
+#include "models/text/json_writer.h"
+#include "traces/json/decode.h"
+
+namespace paceline {
+
+constexpr auto fields_of(const ScenarioFile::Setting*) {
+  using Setting = ScenarioFile::Setting;
+  return Fields(field("path", &Setting::path), field("value", &Setting::value),
+                field("is_of_several", &Setting::is_of_several),
+                field("is_known", &Setting::is_known));
+}
+
+namespace sweep {
+
+constexpr auto fields_of(const SweptFile*) {
+  return Fields(field("path", &SweptFile::path), field("settings", &SweptFile::settings),
+                field("sha256", &SweptFile::sha256), field("part", &SweptFile::part));
+}
+constexpr auto fields_of(const Job*) {
+  return Fields(field("files", &Job::files), field("force", &Job::force));
+}
+constexpr auto fields_of(const Task*) {
+  return Fields(field("file", &Task::file), field("point", &Task::point));
+}
+
+}  // namespace sweep
+}  // namespace paceline
+
 namespace paceline::mpi {
 
-using nlohmann::json;
+constexpr auto fields_of(const JobOfRank*) {
+  return Fields(field("job", &JobOfRank::job), field("jobs", &JobOfRank::jobs));
+}
+
+struct RowText {
+  sweep::Task task;
+  std::string row;
+};
+constexpr auto fields_of(const RowText*) {
+  return Fields(field("task", &RowText::task), field("row", &RowText::row));
+}
 
 struct Ranks::Sent {
   std::string text;
@@ -107,59 +144,39 @@ void Ranks::end(bool all_are_there, int exit_code) {
   std::_Exit(exit_code);
 }
 
-std::string to_text(const sweep::Job& job, std::size_t jobs) {
-  json files = json::array();
-  for (const auto& [path, settings, sha256, part] : job.files) {
-    json all = json::array();
-    for (const ScenarioFile::Setting& one : settings) {
-      all.push_back({one.path, one.value, one.is_of_several, one.is_known});
-    }
-    files.push_back({path, std::move(all), sha256, part});
-  }
-  const json text{std::move(files), job.force, jobs};
-  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+namespace {
+
+template <class T>
+std::string text_of(const T& value) {
+  std::string text;
+  JsonWriter(text).value(value);
+  return text;
 }
 
-JobOfRank job_from(const std::string& text) {
-  const json all = json::parse(text);
-  JobOfRank made{{{}, all.at(1).get<bool>()}, all.at(2).get<std::size_t>()};
-  for (const json& file : all.at(0)) {
-    sweep::SweptFile swept{
-        file.at(0).get<std::string>(), {}, file.at(2).get<std::string>(), file.at(3).get<double>()};
-    for (const json& one : file.at(1)) {
-      swept.settings.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
-                                one.at(2).get<bool>(), one.at(3).get<bool>()});
-    }
-    made.job.files.push_back(std::move(swept));
-  }
-  return made;
+template <class T>
+T read(const std::string& text) {
+  return traces::decode<T>(traces::parse_json(text, ""));
 }
 
-std::string to_text(std::span<const sweep::Task> tasks) {
-  json all = json::array();
-  for (const auto& [file, point] : tasks) all.push_back({file, point});
-  return all.dump();
-}
+}  // namespace
 
+std::string to_text(const JobOfRank& job) { return text_of(job); }
+JobOfRank job_from(const std::string& text) { return read<JobOfRank>(text); }
+std::string to_text(const std::vector<sweep::Task>& tasks) { return text_of(tasks); }
 std::vector<sweep::Task> tasks_from(const std::string& text) {
-  std::vector<sweep::Task> tasks;
-  for (const json& one : json::parse(text)) {
-    tasks.push_back({one.at(0).get<std::uint32_t>(), one.at(1).get<std::uint64_t>()});
-  }
-  return tasks;
+  return read<std::vector<sweep::Task>>(text);
 }
 
 std::string to_text(const std::vector<sweep::Done>& rows) {
-  json all = json::array();
-  for (const auto& [task, row] : rows) all.push_back({task.file, task.point, to_text(row)});
-  return all.dump();
+  std::vector<RowText> texts;
+  for (const auto& [task, row] : rows) texts.push_back({task, to_text(row)});
+  return text_of(texts);
 }
 
 std::vector<sweep::Done> rows_from(const std::string& text) {
   std::vector<sweep::Done> rows;
-  for (const json& one : json::parse(text)) {
-    rows.push_back({{one.at(0).get<std::uint32_t>(), one.at(1).get<std::uint64_t>()},
-                    sweep::row_from(one.at(2).get<std::string>())});
+  for (const RowText& one : read<std::vector<RowText>>(text)) {
+    rows.push_back({one.task, sweep::row_from(one.row)});
   }
   return rows;
 }

@@ -59,13 +59,13 @@ class Ranks {
   std::list<Coming> coming_;  // whose text is not there yet, in the order of their beginning
 };
 
-[[nodiscard]] std::string to_text(const sweep::Job& job, std::size_t jobs);
 struct JobOfRank {
   sweep::Job job;
-  std::size_t jobs = 1;
+  std::size_t jobs = 1;  // points at a time
 };
+[[nodiscard]] std::string to_text(const JobOfRank& job);
 [[nodiscard]] JobOfRank job_from(const std::string& text);
-[[nodiscard]] std::string to_text(std::span<const sweep::Task> tasks);
+[[nodiscard]] std::string to_text(const std::vector<sweep::Task>& tasks);
 [[nodiscard]] std::vector<sweep::Task> tasks_from(const std::string& text);
 [[nodiscard]] std::string to_text(const std::vector<sweep::Done>& rows);
 [[nodiscard]] std::vector<sweep::Done> rows_from(const std::string& text);

@@ -40,7 +40,7 @@ RankCrew::RankCrew(Ranks& ranks, const sweep::Job& job, std::size_t jobs)
       members_(static_cast<std::size_t>(ranks.count())) {
   for (Member& member : members_) member.heard = member.told = member.since = Clock::now();
   for (int rank = 1; rank < ranks_.count(); ++rank) {
-    ranks_.send(rank, Kind::job, to_text(job, std::max<std::size_t>(jobs, 1)));
+    ranks_.send(rank, Kind::job, to_text(JobOfRank{job, std::max<std::size_t>(jobs, 1)}));
   }
 }
 

@@ -109,9 +109,16 @@ struct PointOutcome {
   // Why it has not all that was asked for; null: it has.
   [[nodiscard]] const PointFailure* missing() const;
   void take(Prediction made);
-  [[nodiscard]] SamplesPerSecond predicted_throughput() const;  // precondition: predicted
-  [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;     // without a wrapper
-  [[nodiscard]] double predicted_speedup() const;               // precondition: predicted
+  // Precondition of these: predicted.
+  [[nodiscard]] Seconds step() const { return predicted->totals.step; }
+  [[nodiscard]] Seconds step_low() const { return predicted->interval.low; }
+  [[nodiscard]] Seconds step_high() const { return predicted->interval.high; }
+  [[nodiscard]] Seconds exposed_communication() const {
+    return predicted->totals.exposed_communication;
+  }
+  [[nodiscard]] SamplesPerSecond predicted_throughput() const;
+  [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;  // without a wrapper
+  [[nodiscard]] double predicted_speedup() const;
   [[nodiscard]] std::optional<double> measured_speedup() const;
   // 100 x (predicted - measured) / measured of throughput.
   [[nodiscard]] std::optional<double> error_percent() const;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/process/stop_request.h"
 
@@ -35,11 +36,7 @@ Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& opt
 }
 
 std::string memory_text(const PointOutcome& outcome) {
-  const auto gibibytes = [](Bytes size) {
-    return static_cast<double>(size.value()) / (1ULL << 30);
-  };
-  return fmt::format("{:.1f}GiB of {:.1f}GiB", gibibytes(outcome.memory->total()),
-                     gibibytes(*outcome.device_memory));
+  return in_gibibytes(outcome.memory->total()) + " of " + in_gibibytes(*outcome.device_memory);
 }
 
 }  // namespace paceline

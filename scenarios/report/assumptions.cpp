@@ -1,5 +1,3 @@
-#include "scenarios/report/assumptions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "scenarios/line_width.h"
+#include "scenarios/report/report.h"
 
 namespace paceline {
 

@@ -1,3 +1,5 @@
+#include "scenarios/report/csv.h"
+
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -5,7 +7,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
 namespace paceline {
@@ -25,37 +26,50 @@ std::string csv_cell(const std::string& text) {
   return quoted + '"';
 }
 
-namespace {
-
-std::string cell(const PointField& field, const PointOutcome& outcome) {
-  const auto text_of = [&](auto value_of) -> std::string {
-    const auto value = value_of(outcome);
-    if (!value) return "";
-    const bool is_number = std::is_arithmetic_v<typename decltype(value)::value_type>;
-    return is_number ? fmt::format("{}", *value) : csv_cell(fmt::format("{}", *value));
-  };
-  return std::visit(text_of, field.value);
+std::string csv_cell(const AxisValue& axis) {
+  const auto* number = std::get_if<double>(&axis.value);
+  return number ? fmt::format("{}", *number) : csv_cell(std::get<std::string>(axis.value));
 }
 
-}  // namespace
+std::string csv_cell(const Cell& cell, PointColumn::Type type) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return csv_cell(*text);
+  if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{}", *real);
+  const auto* whole = std::get_if<std::int64_t>(&cell);
+  if (whole == nullptr) return "";
+  if (type == PointColumn::Type::truth) return *whole == 0 ? "false" : "true";
+  return std::to_string(*whole);
+}
+
+std::string csv_axis(const std::string& path, const std::string& unit) {
+  const bool has_unit = !unit.empty() && unit != "1";
+  return csv_cell("axis " + path + (has_unit ? " (" + unit + ")" : ""));
+}
+
+void write_csv_header(std::ostream& out, std::vector<std::string> first) {
+  for (const PointColumn& column : point_columns()) first.emplace_back(column.name);
+  fmt::print(out, "{}\n", fmt::join(first, ","));
+}
+
+void write_csv_line(std::ostream& out, std::vector<std::string> first,
+                    const std::vector<Cell>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    first.push_back(csv_cell(cells[i], point_columns()[i].type));
+  }
+  fmt::print(out, "{}\n", fmt::join(first, ","));
+}
 
 void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   std::vector<std::string> header;
   for (const AxisValue& axis : outcomes.front().axes) {
-    const std::string unit = axis.unit.size() > 0 && axis.unit != "1" ? " (" + axis.unit + ")" : "";
-    header.push_back(csv_cell("axis " + axis.path + unit));
+    header.push_back(csv_axis(axis.path, axis.unit));
   }
-  for (const PointField& field : point_columns()) header.emplace_back(field.column);
-  fmt::print(out, "{}\n", fmt::join(header, ","));
+  write_csv_header(out, std::move(header));
   for (const PointOutcome& outcome : outcomes) {
-    std::vector<std::string> line;
-    for (const AxisValue& axis : outcome.axes) {
-      const auto* value = std::get_if<double>(&axis.value);
-      line.push_back(value ? fmt::format("{}", *value)
-                           : csv_cell(std::get<std::string>(axis.value)));
-    }
-    for (const PointField& field : point_columns()) line.push_back(cell(field, outcome));
-    fmt::print(out, "{}\n", fmt::join(line, ","));
+    std::vector<std::string> axes;
+    for (const AxisValue& axis : outcome.axes) axes.push_back(csv_cell(axis));
+    std::vector<Cell> cells;
+    for (const PointColumn& column : point_columns()) cells.push_back(column.cell(outcome));
+    write_csv_line(out, std::move(axes), cells);
   }
 }
 

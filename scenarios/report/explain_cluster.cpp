@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/contract.h"
+#include "models/text/number.h"
 #include "models/topology/fabric.h"
 #include "models/units/parse.h"
 #include "scenarios/text_table.h"
@@ -28,10 +29,6 @@ using topology::LinkKind;
 using topology::PcieGroup;
 using topology::PciePath;
 using topology::PciePlaces;
-
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // The most GPUs of a node that use one NIC.
 std::uint32_t gpus_per_nic(const Cluster& cluster) {

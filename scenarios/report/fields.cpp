@@ -1,183 +1,234 @@
 #include "scenarios/report/fields.h"
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace paceline {
+
+// A point with what decides how much of it is written.
+struct WrittenPoint {
+  const PointOutcome& outcome;
+  bool with_calls;
+};
+
 namespace {
 
-// In SI base units; words as text.
+using Of = PointOutcome;
+using training::GpuMemory, training::ModelMemory;
+
+template <auto... members>
+constexpr auto of = [](const WrittenPoint& point) { return at<members...>(point.outcome); };
+template <auto member>
+constexpr auto step = of<&Of::predicted, &Prediction::totals, member>;
+template <auto member>
+constexpr auto interval = of<&Of::predicted, &Prediction::interval, member>;
+template <auto... members>
+constexpr auto memory = of<&Of::memory, members...>;
+template <auto member>
+constexpr auto model = of<&Of::memory, &GpuMemory::model, member>;
+template <auto member>
+constexpr auto median = of<&Of::measurement, &Result::totals, member>;
+template <auto member>
+constexpr auto run = of<&Of::measurement, &Result::measurement, member>;
+
+constexpr auto is_predicted = [](const WrittenPoint& one) {
+  return one.outcome.predicted.has_value();
+};
+constexpr auto is_measured = [](const WrittenPoint& one) {
+  return one.outcome.measured || one.outcome.measurement;
+};
+constexpr auto has_memory = [](const WrittenPoint& one) { return one.outcome.memory.has_value(); };
+
+double efficiency(const WrittenPoint& one) {
+  return one.outcome.predicted_speedup() / one.outcome.gpus;
+}
+std::optional<double> tokens(const WrittenPoint& one) {
+  const auto tokens = static_cast<double>(one.outcome.tokens_per_sample);
+  if (tokens == 0) return std::nullopt;
+  return one.outcome.predicted_throughput().value() * tokens;
+}
+// As the file says, or the median of those on hardware.
+std::optional<double> measured_step(const WrittenPoint& one) {
+  if (!one.outcome.measured) return std::nullopt;
+  return one.outcome.samples_per_step / one.outcome.measured->throughput.value();
+}
+std::optional<Seconds> measured_spread(const WrittenPoint& one) {
+  if (!one.outcome.measurement) return std::nullopt;
+  return one.outcome.compute_spread_measured;
+}
+bool has_calls(const WrittenPoint& one) { return one.with_calls || one.outcome.measurement; }
+std::optional<Seconds> predicted_spread(const WrittenPoint& one) {
+  if (!has_calls(one)) return std::nullopt;
+  return one.outcome.predicted->compute_spread;
+}
+const std::vector<CallTimes>* predicted_calls(const WrittenPoint& one) {
+  return has_calls(one) ? &one.outcome.predicted->calls : nullptr;
+}
+const std::vector<CallTimes>* measured_calls(const WrittenPoint& one) {
+  return one.outcome.measurement ? &one.outcome.calls_measured : nullptr;
+}
+std::optional<std::vector<Seconds>> steps_until_failure(const WrittenPoint& one) {
+  if (!one.outcome.measure_failure) return std::nullopt;
+  return one.outcome.steps_measured;
+}
+template <auto count>
+std::uint64_t predicted_or_0(const WrittenPoint& one) {
+  return one.outcome.predicted ? std::invoke(count, *one.outcome.predicted) : 0;
+}
+std::optional<std::string_view> checked_by(const WrittenPoint& one) {
+  const auto& check = one.outcome.check;
+  const bool is_checked = check && check->is_done() && check->agrees();
+  return is_checked ? std::optional<std::string_view>("simgrid") : std::nullopt;
+}
+std::optional<std::string> why_missing(const WrittenPoint& one) {
+  const PointFailure* missing = one.outcome.missing();
+  return missing == nullptr ? std::nullopt : std::optional(missing->why);
+}
+
+// A field with its place among the columns, from 1.
+template <class Base>
+struct InColumn : Base {
+  int number;
+  std::string_view column;
+};
+template <class Base>
+constexpr InColumn<Base> column(int number, std::string_view name, Base field) {
+  return {field, number, name};
+}
+template <class Get>
+constexpr ObjectField<Get, Presence::never> only_in_column(Get get) {
+  return {"", get};
+}
+
+}  // namespace
+
+constexpr auto fields_of(const AxisValue*) {
+  return Fields(field("path", &AxisValue::path), field("unit", &AxisValue::unit),
+                field("value", &AxisValue::value));
+}
+
+constexpr auto fields_of(const WrittenPoint*) {
+  const auto predicted = group(
+      "predicted", is_predicted,
+      column(3, "predicted_step_s", field("step_s", step<&StepTotals::step>)),
+      column(19, "step_s_low", field("step_s_low", interval<&StepInterval::low>)),
+      column(20, "step_s_high", field("step_s_high", interval<&StepInterval::high>)),
+      column(4, "compute_s", field("compute_s", step<&StepTotals::compute>)),
+      column(5, "communication_s", field("communication_s", step<&StepTotals::communication>)),
+      column(6, "exposed_communication_s",
+             field("exposed_communication_s", step<&StepTotals::exposed_communication>)),
+      column(7, "predicted_throughput_per_s",
+             field("throughput_per_s", of<&Of::predicted_throughput>)),
+      optional_field("tokens_per_s", tokens),
+      column(8, "predicted_speedup", field("speedup", of<&Of::predicted_speedup>)),
+      field("efficiency", efficiency),
+      optional_group("memory", has_memory,
+                     field("parameters_bytes", model<&ModelMemory::parameters>),
+                     field("gradients_bytes", model<&ModelMemory::gradients>),
+                     field("optimizer_bytes", model<&ModelMemory::optimizer>),
+                     field("buckets_bytes", model<&ModelMemory::buckets>),
+                     field("gathered_bytes", model<&ModelMemory::gathered>),
+                     field("buffers_bytes", memory<&GpuMemory::buffers>),
+                     field("activations_bytes", memory<&GpuMemory::activations>),
+                     field("total_bytes", memory<&GpuMemory::total>),
+                     field("device_bytes", of<&Of::device_memory>)),
+      optional_field("compute_spread_s", predicted_spread),
+      optional_field("launches_s", of<&Of::launches>), optional_field("calls", predicted_calls));
+  const auto measured = group(
+      "measured", is_measured, field("step_s", measured_step),
+      column(15, "measured_step_s", only_in_column(median<&StepTotals::step>)),
+      column(9, "measured_throughput_per_s",
+             field("throughput_per_s", of<&Of::measured, &MeasuredPoint::throughput>)),
+      column(10, "measured_speedup", field("speedup", of<&Of::measured_speedup>)),
+      field("samples", run<&Measurement::steps>),
+      column(16, "mad_s", field("mad_s", run<&Measurement::mad>)),
+      column(11, "known", field("known", of<&Of::measured, &MeasuredPoint::known>)),
+      optional_field("compute_s", median<&StepTotals::compute>),
+      optional_field("communication_s", median<&StepTotals::communication>),
+      column(17, "measured_exposed_communication_s",
+             optional_field("exposed_communication_s", median<&StepTotals::exposed_communication>)),
+      optional_field("backend", run<&Measurement::backend>),
+      optional_field("mode", run<&Measurement::mode>),
+      column(18, "cpu_busy", optional_field("cpu_busy", run<&Measurement::cpu_busy>)),
+      optional_field("clock_error_s", run<&Measurement::clock_error>),
+      optional_field("compute_spread_s", measured_spread), optional_field("calls", measured_calls));
+  return Fields(field("axes", of<&Of::axes>), column(1, "gpus", field("gpus", of<&Of::gpus>)),
+                column(2, "nodes", field("nodes", of<&Of::nodes>)), predicted, measured,
+                column(12, "error_percent", field("error_percent", of<&Of::error_percent>)),
+                column(13, "transfers", field("transfers", predicted_or_0<&Prediction::transfers>)),
+                field("checked_by", checked_by),
+                column(14, "fidelity", field("fidelity", of<&Of::fidelity>)),
+                field("assumed", of<&Of::assumptions>),
+                optional_field("failure", of<&Of::failure, &PointFailure::why>),
+                optional_field("measure_failure", of<&Of::measure_failure, &PointFailure::why>),
+                column(21, "failure", only_in_column(why_missing)),
+                optional_field("steps_measured_s", steps_until_failure));
+}
+
+void write_point(JsonWriter& json, const PointOutcome& outcome, bool with_calls) {
+  json.value(WrittenPoint{outcome, with_calls});
+}
+
+namespace {
+
 template <class T>
-auto plain(const T& value) {
-  if constexpr (HasWords<T>) {
-    return std::string(to_text(value));
+constexpr PointColumn::Type type_of_column() {
+  if constexpr (requires(T value) { *value; }) {
+    return type_of_column<std::remove_cvref_t<decltype(*std::declval<T>())>>();
+  } else if constexpr (requires(T value) { value.value(); }) {
+    return type_of_column<typename T::Representation>();
+  } else {
+    return std::is_same_v<T, bool>       ? PointColumn::Type::truth
+           : std::is_integral_v<T>       ? PointColumn::Type::whole
+           : std::is_floating_point_v<T> ? PointColumn::Type::real
+                                         : PointColumn::Type::text;
+  }
+}
+
+template <class T>
+Cell cell_of(const T& value) {
+  if constexpr (requires { *value; }) {
+    return value ? cell_of(*value) : Cell();
   } else if constexpr (requires { value.value(); }) {
-    return value.value();
-  } else if constexpr (std::is_same_v<T, std::vector<Seconds>>) {
-    std::vector<double> seconds;
-    for (const Seconds time : value) seconds.push_back(time.value());
-    return seconds;
+    return cell_of(value.value());
+  } else if constexpr (HasWords<T>) {
+    return std::string(to_text(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::int64_t>(value);
   } else {
     return value;
   }
 }
 
-// What the members lead to, one after the other; nullopt where one on the way is empty.
-template <class From, class... Members>
-auto behind(const From& from, Members... members) {
-  if constexpr (requires { *from; }) {
-    return from ? behind(*from, members...) : decltype(behind(*from, members...))();
-  } else if constexpr (sizeof...(members) == 0) {
-    return std::optional(plain(from));
-  } else {
-    return [&](auto first, auto... others) {
-      return behind(std::invoke(first, from), others...);
-    }(members...);
+using ColumnsByNumber = std::map<int, PointColumn>;
+
+template <class Row, class Has>
+void add_column(const Row& row, const Has& has, ColumnsByNumber& columns) {
+  if constexpr (requires { row.rows; }) {
+    for_each_field(row.rows, [&](const auto& inner) { add_column(inner, row.has, columns); });
+  } else if constexpr (requires { row.number; }) {
+    using Value = std::remove_cvref_t<decltype(row.get(std::declval<WrittenPoint>()))>;
+    const auto cell = [get = row.get, has](const PointOutcome& outcome) {
+      const WrittenPoint point{outcome, false};
+      return has(point) ? cell_of(get(point)) : Cell();
+    };
+    columns[row.number] = {row.column, type_of_column<Value>(), cell};
   }
 }
 
-template <auto... members>
-auto of(const PointOutcome& outcome) {
-  return behind(outcome, members...);
-}
-
-// Of points that have the first member, what the others lead to.
-template <auto has, auto... members>
-auto given(const PointOutcome& outcome) {
-  return outcome.*has ? of<members...>(outcome) : decltype(of<members...>(outcome))();
-}
-
-template <auto count>
-std::optional<std::uint64_t> predicted_or_0(const PointOutcome& outcome) {
-  return of<&PointOutcome::predicted, count>(outcome).value_or(0);
-}
-
-std::uint64_t gpus(const PointOutcome& outcome) { return outcome.gpus; }
-std::uint64_t nodes(const PointOutcome& outcome) { return outcome.nodes; }
-double efficiency(const PointOutcome& outcome) {
-  return outcome.predicted_speedup() / outcome.gpus;
-}
-double measured_step(const PointOutcome& outcome) {
-  return outcome.samples_per_step / outcome.measured->throughput.value();
-}
-std::optional<double> tokens(const PointOutcome& outcome) {
-  if (outcome.tokens_per_sample == 0) return std::nullopt;
-  return outcome.predicted_throughput().value() * static_cast<double>(outcome.tokens_per_sample);
-}
-std::optional<std::string> checked_by(const PointOutcome& outcome) {
-  const bool is_checked = outcome.check && outcome.check->is_done() && outcome.check->agrees();
-  return is_checked ? std::optional<std::string>("simgrid") : std::nullopt;
-}
-std::optional<Bytes> device_memory(const PointOutcome& outcome) {
-  return outcome.memory ? outcome.device_memory : std::nullopt;
-}
-
-using Row = PointField;
-using Of = PointOutcome;
-using training::GpuMemory, training::ModelMemory;
-template <auto... members>
-constexpr auto predicted = given<&Of::predicted, members...>;
-template <auto part>
-constexpr auto step = of<&Of::predicted, &Prediction::totals, part>;
-template <auto end>
-constexpr auto interval = of<&Of::predicted, &Prediction::interval, end>;
-template <auto... part>
-constexpr auto memory = given<&Of::predicted, &Of::memory, part...>;
-template <auto part>
-constexpr auto model = memory<&GpuMemory::model, part>;
-template <auto part>
-constexpr auto median = of<&Of::measurement, &Result::totals, part>;
-template <auto part>
-constexpr auto run = of<&Of::measurement, &Result::measurement, part>;
-constexpr bool absent = true;
-
-constexpr std::array field_rows{
-    Row{"gpus", 1, "gpus", "of the job", of<gpus>},
-    Row{"nodes", 2, "nodes", "of the job", of<nodes>},
-    Row{"predicted.step_s", 3, "predicted_step_s", "one training step", step<&StepTotals::step>},
-    Row{"predicted.step_s_low", 19, "step_s_low", "its 90 % interval",
-        interval<&StepInterval::low>},
-    Row{"predicted.step_s_high", 20, "step_s_high", "its 90 % interval",
-        interval<&StepInterval::high>},
-    Row{"predicted.compute_s", 4, "compute_s", "of the step", step<&StepTotals::compute>},
-    Row{"predicted.communication_s", 5, "communication_s", "of the step; compute overlaps it",
-        step<&StepTotals::communication>},
-    Row{"predicted.exposed_communication_s", 6, "exposed_communication_s", "not behind compute",
-        step<&StepTotals::exposed_communication>},
-    Row{"predicted.throughput_per_s", 7, "predicted_throughput_per_s", "samples a second",
-        predicted<&Of::predicted_throughput>},
-    Row{"predicted.tokens_per_s", 0, "", "likewise tokens, of a network with a sequence",
-        predicted<tokens>, absent},
-    Row{"predicted.speedup", 8, "predicted_speedup", "over one GPU",
-        predicted<&Of::predicted_speedup>},
-    Row{"predicted.efficiency", 0, "", "speedup over the number of GPUs", predicted<efficiency>},
-    Row{"predicted.memory.parameters_bytes", 0, "", "of a GPU", model<&ModelMemory::parameters>},
-    Row{"predicted.memory.gradients_bytes", 0, "", "likewise", model<&ModelMemory::gradients>},
-    Row{"predicted.memory.optimizer_bytes", 0, "", "its states", model<&ModelMemory::optimizer>},
-    Row{"predicted.memory.buckets_bytes", 0, "", "copies of gradients",
-        model<&ModelMemory::buckets>},
-    Row{"predicted.memory.gathered_bytes", 0, "", "of other ranks' shards, by fsdp",
-        model<&ModelMemory::gathered>},
-    Row{"predicted.memory.buffers_bytes", 0, "", "of layers", memory<&GpuMemory::buffers>},
-    Row{"predicted.memory.activations_bytes", 0, "", "likewise", memory<&GpuMemory::activations>},
-    Row{"predicted.memory.total_bytes", 0, "", "the sum of these", memory<&GpuMemory::total>},
-    Row{"predicted.memory.device_bytes", 0, "", "what the device has", predicted<device_memory>},
-    Row{"predicted.compute_spread_s", 0, "", "between ranks; absent where calls are",
-        of<&Of::predicted, &Prediction::compute_spread>},
-    Row{"predicted.launches_s", 0, "",
-        "of the host for the kernels of one GPU's step, where that bounds it", of<&Of::launches>,
-        absent},
-    Row{"measured.step_s", 0, "", "by the file, or the median of those on hardware",
-        given<&Of::measured, measured_step>},
-    Row{"", 15, "measured_step_s", "the median of those on hardware", median<&StepTotals::step>},
-    Row{"measured.throughput_per_s", 9, "measured_throughput_per_s", "samples a second",
-        of<&Of::measured, &MeasuredPoint::throughput>},
-    Row{"measured.speedup", 10, "measured_speedup", "over one GPU", of<&Of::measured_speedup>},
-    Row{"measured.samples", 0, "", "seconds of each step, on hardware", run<&Measurement::steps>},
-    Row{"measured.mad_s", 16, "mad_s", "median absolute deviation of those",
-        run<&Measurement::mad>},
-    Row{"measured.known", 11, "known", "evidence for the predictions of all points: never counted",
-        of<&Of::measured, &MeasuredPoint::known>},
-    Row{"measured.compute_s", 0, "", "of the median step, on hardware",
-        median<&StepTotals::compute>, absent},
-    Row{"measured.communication_s", 0, "", "likewise", median<&StepTotals::communication>, absent},
-    Row{"measured.exposed_communication_s", 17, "measured_exposed_communication_s", "likewise",
-        median<&StepTotals::exposed_communication>, absent},
-    Row{"measured.backend", 0, "", "that ran it", run<&Measurement::backend>, absent},
-    Row{"measured.mode", 0, "", "`native` or `plan`", run<&Measurement::mode>, absent},
-    Row{"measured.cpu_busy", 18, "cpu_busy", "0 to 1, of rank 0's machine",
-        run<&Measurement::cpu_busy>, absent},
-    Row{"measured.clock_error_s", 0, "", "between ranks", run<&Measurement::clock_error>, absent},
-    Row{"measured.compute_spread_s", 0, "", "between ranks",
-        given<&Of::measurement, &Of::compute_spread_measured>, absent},
-    Row{"error_percent", 12, "error_percent", "of throughput, predicted beside measured",
-        of<&Of::error_percent>},
-    Row{"transfers", 13, "transfers", "that it stands for", predicted_or_0<&Prediction::transfers>},
-    Row{"checked_by", 0, "", "`simgrid`, where SimGrid found the same", of<checked_by>},
-    Row{"fidelity", 14, "fidelity", "`flow`, `folded`, `measured`", of<&Of::fidelity>},
-    Row{"assumed", 0, "", "what the figures rest on", of<&Of::assumptions>},
-    Row{"failure", 0, "", "why there is no prediction", of<&Of::failure, &PointFailure::why>,
-        absent},
-    Row{"measure_failure", 0, "", "why nothing was measured",
-        of<&Of::measure_failure, &PointFailure::why>, absent},
-    Row{"", 21, "failure", "why either is missing", of<&Of::missing, &PointFailure::why>},
-    Row{"steps_measured_s", 0, "", "done before that",
-        given<&Of::measure_failure, &Of::steps_measured>, absent},
-};
-
 }  // namespace
 
-std::span<const PointField> point_fields() { return field_rows; }
-
-std::span<const PointField> point_columns() {
-  static const std::vector<PointField> columns = [] {
-    std::vector<PointField> with_column;
-    std::ranges::copy_if(field_rows, std::back_inserter(with_column),
-                         [](const PointField& field) { return field.column_number > 0; });
-    std::ranges::sort(with_column, {}, &PointField::column_number);
-    return with_column;
+std::span<const PointColumn> point_columns() {
+  static const std::vector<PointColumn> columns = [] {
+    ColumnsByNumber by_number;
+    for_each_field<WrittenPoint>([&](const auto& row) {
+      add_column(
+          row, [](const WrittenPoint&) { return true; }, by_number);
+    });
+    std::vector<PointColumn> in_order;
+    for (auto& [number, column] : by_number) in_order.push_back(std::move(column));
+    return in_order;
   }();
   return columns;
 }

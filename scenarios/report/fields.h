@@ -1,36 +1,34 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
+#include "models/text/json_writer.h"
 #include "scenarios/outcome/point_outcome.h"
 
 namespace paceline {
 
-// A field of a point: what the formats and RESULT.md know of it.
-struct PointField {
-  template <class T>
-  using Value = std::optional<T> (*)(const PointOutcome&);  // nullopt: that point has none
+// A value of a column; nothing where a point has none.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-  std::string_view place;  // in a point of the JSON, "predicted.step_s"; empty: there is none
-  int column_number;       // its place among the columns of the CSV, from 1; 0: there is none
-  std::string_view column;
-  std::string_view meaning;
-  std::variant<Value<bool>, Value<std::uint64_t>, Value<double>, Value<std::string>,
-               Value<std::vector<double>>, Value<std::vector<std::string>>>
-      value;
-  bool is_absent = false;  // from the JSON where a point has none; else null
+// A field of a point that CSV and the stores of sweeps have, too.
+struct PointColumn {
+  enum class Type { truth, whole, real, text };
+
+  std::string_view name;
+  Type type;
+  std::function<Cell(const PointOutcome&)> cell;  // a truth is 0 or 1
 };
 
-// In the JSON's order.
-[[nodiscard]] std::span<const PointField> point_fields();
+// In the order of CSV.
+[[nodiscard]] std::span<const PointColumn> point_columns();
 
-// Those with a column, in the CSV's order.
-[[nodiscard]] std::span<const PointField> point_columns();
+// A point of paceline.result/1; `with_calls`: also those of a prediction that nothing was measured
+// beside.
+void write_point(JsonWriter& json, const PointOutcome& outcome, bool with_calls);
 
 }  // namespace paceline

@@ -1,19 +1,24 @@
-#include "scenarios/report/left_out_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "models/text/json_writer.h"
 #include "scenarios/line_width.h"
+#include "scenarios/report/validation_report.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
-namespace {
 
-using nlohmann::ordered_json;
+// Of rows that are judged together.
+struct KnownFigures {
+  double rows = 0, mean = 0, median = 0, max = 0, unconditioned = 0;
+  double constant_efficiency = 0, no_overlap = 0;
+  IntervalFigures intervals;
+};
+
+namespace {
 
 std::string percent_text(double value) { return fmt::format("{:.1f}%", value); }
 
@@ -58,14 +63,6 @@ std::string text_of(const std::optional<NetworkKnowledge>& network) {
   return network ? std::string(to_text(*network)) : "some of either";
 }
 
-ordered_json json_of(const stats::ErrorSummary& errors) {
-  return {{"points", errors.points},
-          {"mean_absolute_percent", errors.mean_absolute},
-          {"median_absolute_percent", errors.median_absolute},
-          {"max_absolute_percent", errors.max_absolute},
-          {"bias_percent", errors.bias}};
-}
-
 // Where communication decides something.
 void write_decisive(std::ostream& out, const LeftOut& judged) {
   double points = 0, sources = 0, predicted = 0, no_overlap = 0, constant = 0;
@@ -84,13 +81,6 @@ void write_decisive(std::ostream& out, const LeftOut& judged) {
                   "by 10% or more: {:.1f}%; no overlap {:.1f}%, constant overlap {:.1f}%",
                   points, sources, predicted / sources, no_overlap / sources, constant / sources));
 }
-
-// Of rows that are judged together.
-struct KnownFigures {
-  double rows = 0, mean = 0, median = 0, max = 0, unconditioned = 0;
-  double constant_efficiency = 0, no_overlap = 0;
-  IntervalFigures intervals;
-};
 
 double mean_of(const std::vector<JudgedRow>& rows, double JudgedRow::*error) {
   std::vector<double> errors;
@@ -242,53 +232,6 @@ void write_intervals(std::ostream& out, const LeftOut& judged) {
   write_priors(out, judged);
 }
 
-ordered_json json_of(const std::vector<JudgedRow>& rows) {
-  const KnownFigures figures = known_figures(rows);
-  ordered_json list = ordered_json::array();
-  for (const JudgedRow& row : rows) {
-    list.push_back({{"links", to_text(row.links)},
-                    {"error_percent", row.error},
-                    {"unconditioned_percent", row.unconditioned},
-                    {"constant_efficiency_percent", row.constant_efficiency},
-                    {"no_overlap_percent", row.no_overlap},
-                    {"log_measured", row.measured},
-                    {"log_low", row.low},
-                    {"log_high", row.high}});
-  }
-  return {{"mean_absolute_percent", figures.mean},
-          {"median_absolute_percent", figures.median},
-          {"max_absolute_percent", figures.max},
-          {"unconditioned_percent", figures.unconditioned},
-          {"constant_efficiency_percent", figures.constant_efficiency},
-          {"no_overlap_percent", figures.no_overlap},
-          {"coverage_percent", figures.intervals.coverage_percent},
-          {"width_percent", figures.intervals.width_percent},
-          {"score", figures.intervals.score},
-          {"rows", std::move(list)}};
-}
-
-ordered_json known_json(const LeftOutSource& left) {
-  ordered_json all = ordered_json::array();
-  for (const auto& rows : left.rows) all.push_back(rows.empty() ? ordered_json() : json_of(rows));
-  return all;
-}
-
-ordered_json json_of(uncertain::Priors priors) {
-  ordered_json all;
-  for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
-    all[std::string(row.name)] = row.at(priors);
-  }
-  return all;
-}
-
-ordered_json known_json() {
-  ordered_json all;
-  for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
-    all[std::string(row.name)] = {{"value", row.value}, {"learnt", row.is_learnt}};
-  }
-  return all;
-}
-
 }  // namespace
 
 void write_table(std::ostream& out, const LeftOut& judged,
@@ -327,35 +270,86 @@ void write_table(std::ostream& out, const LeftOut& judged,
   write_intervals(out, judged);
 }
 
+constexpr auto fields_of(const JudgedRow*) {
+  return Fields(field("links", &JudgedRow::links), field("error_percent", &JudgedRow::error),
+                field("unconditioned_percent", &JudgedRow::unconditioned),
+                field("constant_efficiency_percent", &JudgedRow::constant_efficiency),
+                field("no_overlap_percent", &JudgedRow::no_overlap),
+                field("log_measured", &JudgedRow::measured), field("log_low", &JudgedRow::low),
+                field("log_high", &JudgedRow::high));
+}
+
+constexpr auto fields_of(const KnownFigures*) {
+  using Known = KnownFigures;
+  return Fields(
+      field("mean_absolute_percent", &Known::mean),
+      field("median_absolute_percent", &Known::median), field("max_absolute_percent", &Known::max),
+      field("unconditioned_percent", &Known::unconditioned),
+      field("constant_efficiency_percent", &Known::constant_efficiency),
+      field("no_overlap_percent", &Known::no_overlap),
+      field("coverage_percent", at<&Known::intervals, &IntervalFigures::coverage_percent>),
+      field("width_percent", at<&Known::intervals, &IntervalFigures::width_percent>),
+      field("score", at<&Known::intervals, &IntervalFigures::score>));
+}
+
+constexpr auto fields_of(const LeftOutSource*) {
+  using Of = LeftOutSource;
+  return Fields(
+      field("in sample", &Of::in_sample), field("oracle", &Of::oracle),
+      field("decisive", &Of::decisive), field("decisive no overlap", &Of::decisive_no_overlap),
+      field("decisive constant overlap", &Of::decisive_constant_overlap),
+      field("perfect scaling", &Of::perfect_scaling), field("no overlap", &Of::no_overlap),
+      field("constant overlap", &Of::constant_overlap),
+      field("wrapper", at<&Of::others_overlap, &ConstantOverlap::wrapper>),
+      field("hidden", at<&Of::others_overlap, &ConstantOverlap::hidden>));
+}
+
+constexpr auto fields_of(const LeftOut*) {
+  return Fields(field("mean_percent", &LeftOut::mean_percent),
+                field("mean_low_percent", &LeftOut::mean_low_percent),
+                field("mean_high_percent", &LeftOut::mean_high_percent));
+}
+
 void write_json(std::ostream& out, const LeftOut& judged,
                 const std::vector<std::string>& candidates) {
-  ordered_json sources = ordered_json::array();
-  for (const LeftOutSource& left : judged.sources) {
-    sources.push_back({{"source", left.source},
-                       {"network", text_of(left.network)},
-                       {"chosen", candidates[left.chosen]},
-                       {"paceline", json_of(left.predicted)},
-                       {"known", known_json(left)},
-                       {"in sample", json_of(left.in_sample)},
-                       {"oracle", json_of(left.oracle)},
-                       {"decisive", json_of(left.decisive)},
-                       {"decisive no overlap", json_of(left.decisive_no_overlap)},
-                       {"decisive constant overlap", json_of(left.decisive_constant_overlap)},
-                       {"perfect scaling", json_of(left.perfect_scaling)},
-                       {"no overlap", json_of(left.no_overlap)},
-                       {"constant overlap", json_of(left.constant_overlap)},
-                       {"wrapper", left.others_overlap.wrapper},
-                       {"hidden", left.others_overlap.hidden}});
-  }
-  const ordered_json table{{"schema", "paceline.left-out/1"},
-                           {"sources", std::move(sources)},
-                           {"chosen_by_all", candidates[judged.chosen_by_all]},
-                           {"priors", json_of(judged.priors_by_all)},
-                           {"priors_known", known_json()},
-                           {"mean_percent", judged.mean_percent},
-                           {"mean_low_percent", judged.mean_low_percent},
-                           {"mean_high_percent", judged.mean_high_percent}};
-  out << table.dump(1) << '\n';
+  JsonWriter json(out);
+  const auto write_known = [&](const std::vector<JudgedRow>& rows) {
+    if (rows.empty()) return json.value(nullptr);
+    json.object([&] {
+      json.put_fields(known_figures(rows));
+      json.put("rows", rows);
+    });
+  };
+  const auto write_source = [&](const LeftOutSource& left) {
+    json.object([&] {
+      json.put("source", left.source);
+      json.put("network", text_of(left.network));
+      json.put("chosen", candidates[left.chosen]);
+      json.put("paceline", left.predicted);
+      json.put_list("known", left.rows, write_known);
+      json.put_fields(left);
+    });
+  };
+  uncertain::Priors priors = judged.priors_by_all;
+  json.object([&] {
+    json.put("schema", "paceline.left-out/1");
+    json.put_list("sources", judged.sources, write_source);
+    json.put("chosen_by_all", candidates[judged.chosen_by_all]);
+    json.put_object("priors", [&] {
+      for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
+        json.put(row.name, row.at(priors));
+      }
+    });
+    json.put_object("priors_known", [&] {
+      for (const uncertain::KnownPrior& row : uncertain::known_priors_table()) {
+        json.put_object(row.name, [&] {
+          json.put("value", row.value);
+          json.put("learnt", row.is_learnt);
+        });
+      }
+    });
+    json.put_fields(judged);
+  });
 }
 
 }  // namespace paceline

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
@@ -28,7 +27,10 @@ void write_json(std::ostream& out, const ScenarioFile& file,
 // A header line, then a line a point; the JSON's keys as columns, empty where there is no value.
 void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes);
 
-// A text as a cell of a CSV, in quotes where it needs them.
-[[nodiscard]] std::string csv_cell(const std::string& text);
+// "assumed:" and each text once, in order; nothing when there is none. Empty texts are left out.
+void write_assumptions(std::ostream& out, const std::vector<std::string>& assumptions);
+
+// Those of several points, each once, with the points it is of unless it is of all.
+[[nodiscard]] std::vector<std::string> assumptions_of(const std::vector<PointOutcome>& outcomes);
 
 }  // namespace paceline

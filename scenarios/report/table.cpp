@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "models/stats/errors.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/line_width.h"
 #include "scenarios/loader/described.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/remarks.h"
-#include "scenarios/report/assumptions.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
 
@@ -140,9 +140,8 @@ void add_error(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   if (errors.empty()) return;
   const auto summary = stats::summarise(errors);
   remarks.add(weight::error,
-              fmt::format("error of throughput over {} predicted point{}: mean {:.1f}%, max "
-                          "{:.1f}%, bias {:+.1f}%",
-                          summary.points, summary.points == 1 ? "" : "s", summary.mean_absolute,
+              fmt::format("error of throughput over {}: mean {:.1f}%, max {:.1f}%, bias {:+.1f}%",
+                          counted(summary.points, "predicted point"), summary.mean_absolute,
                           summary.max_absolute, summary.bias));
 }
 
@@ -221,17 +220,12 @@ void add_losses(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
                           to_text(totals.exposed_communication)));
 }
 
-std::string gibibytes(Bytes size) {
-  const double gib = static_cast<double>(size.value()) / (1 << 30);
-  return fmt::format("{:.{}f}GiB", gib, gib < 0.995 ? 2 : 1);
-}
-
 // "21.3GiB of 16.0GiB per GPU at 8 GPUs"
 std::string memory_text(const PointOutcome& outcome) {
   const std::string device =
-      outcome.device_memory ? " of " + gibibytes(*outcome.device_memory) : "";
-  return fmt::format("{}{} per GPU at {} GPU{}", gibibytes(outcome.memory->total()), device,
-                     outcome.gpus, outcome.gpus == 1 ? "" : "s");
+      outcome.device_memory ? " of " + in_gibibytes(*outcome.device_memory) : "";
+  return fmt::format("{}{} per GPU at {}", in_gibibytes(outcome.memory->total()), device,
+                     counted(outcome.gpus, "GPU"));
 }
 
 // Of its device, or in bytes where that is not known.
@@ -254,7 +248,7 @@ std::string memory_parts(const training::GpuMemory& memory) {
                                    {"gathered", memory.model.gathered},
                                    {"buffers", memory.buffers},
                                    {"activations", memory.activations}}) {
-    if (size >= Bytes(5 << 20)) parts.push_back(fmt::format("{} {}", name, gibibytes(size)));
+    if (size >= Bytes(5 << 20)) parts.push_back(fmt::format("{} {}", name, in_gibibytes(size)));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "models/settings/settings.h"
 #include "models/shipped_file.h"
+#include "models/text/json_writer.h"
 #include "scenarios/schema/key_words.h"
 #include "scenarios/schema/patterns.h"
 #include "scenarios/schema/rules.h"
@@ -47,7 +49,7 @@ struct Scope {
 
 // Of a text: the values that YAML has beside maps, lists and nothing, without control characters.
 Json scalar() {
-  return {{"type", Json::array({"string", "number", "boolean"})},
+  return {{"type", std::vector{"string", "number", "boolean"}},
           {"pattern", R"(^[^\x00-\x1f\x7f]*$)"}};
 }
 
@@ -325,7 +327,7 @@ void SchemaWriter::add_axes(Json& schema) const {
   sweep["additionalProperties"] = false;
   sweep.update(axes);
   Json& point = schema["properties"]["measured"]["properties"]["points"]["items"];
-  for (const auto& [keyword, by_path] : values.items()) point[keyword].update(by_path);
+  for (const auto& [keyword, by_path] : values.members()) point[keyword].update(by_path);
 }
 
 Json SchemaWriter::write() {
@@ -341,6 +343,10 @@ Json SchemaWriter::write() {
 
 }  // namespace
 
-std::string json_schema(const Kind& kind) { return SchemaWriter(kind).write().dump(1) + '\n'; }
+std::string json_schema(const Kind& kind) {
+  std::string text;
+  JsonWriter(text, 1).value(SchemaWriter(kind).write());
+  return text + '\n';
+}
 
 }  // namespace paceline::schema

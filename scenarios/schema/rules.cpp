@@ -66,7 +66,7 @@ std::vector<Needs> needs_in_turn(const Key& key, Keys table) {
 }
 
 Json all_words(const Needs& needs, const Key& needed) {
-  Json words = Json::array();
+  std::vector<Json> words;
   for (const std::string_view value : needs.values) {
     if (!value.empty()) words.push_back(typed(needed, value));
   }
@@ -78,7 +78,8 @@ Json where(const Key& needed, Json words) {
   const auto* holds = std::get_if<settings::Value>(&needed.unless_given);
   const bool may_be_left_out =
       holds != nullptr &&
-      std::ranges::find(words, typed(needed, spelled(needed, *holds))) != words.end();
+      std::ranges::find(words.elements(), typed(needed, spelled(needed, *holds))) !=
+          words.elements().end();
   const std::string name(needed.name);
   Json condition = held_at(Names{name}, holding("enum", std::move(words)));
   if (!may_be_left_out) condition.update(require({name}));

@@ -1,16 +1,14 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/settings/key.h"
+#include "scenarios/schema/json_tree.h"
 
 // What keys of a table say of each other, as JSON Schema.
 namespace paceline::schema {
-
-using Json = nlohmann::ordered_json;
 
 // What must hold of a section, unless an axis gives one of the keys, or a preset may.
 struct Rule {

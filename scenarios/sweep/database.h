@@ -8,12 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+
+#include "scenarios/report/fields.h"
 
 namespace paceline::sweep {
-
-// A value of a row.
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 // An SQLite file. Members throw InputError where another path would do, or the file is no database
 // or a damaged one; else BackendError: a full disk, a writer that does not let others write.

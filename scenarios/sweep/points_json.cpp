@@ -1,22 +1,23 @@
-#include "scenarios/sweep/points_json.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "models/text/json_writer.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/output_file.h"
+#include "scenarios/sweep/sweep.h"
+#include "traces/json/json_value.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::sweep {
 namespace {
 
-using nlohmann::ordered_json;
+using traces::JsonValue;
 
 // More would make a JSON of gigabytes, which is what the store is for.
 constexpr std::uint64_t points_in_page_max = 1'000'000;
@@ -36,33 +37,26 @@ class Shared {
   std::vector<std::string> texts_;
 };
 
-ordered_json list_of(const std::string& json) {
-  auto list = ordered_json::parse(json, nullptr, false);
-  return list.is_array() ? list : ordered_json::array();
-}
-
-ordered_json json_of(const Cell& cell, const PointField& column) {
-  if (const auto* number = std::get_if<std::int64_t>(&cell)) {
-    const bool is_claim = std::holds_alternative<PointField::Value<bool>>(column.value);
-    return is_claim ? ordered_json(*number != 0) : ordered_json(*number);
+// What stores hold is anybody's: null where a text is no JSON.
+JsonValue read_or_null(const std::string& text) {
+  try {
+    return traces::parse_json(text, "");
+  } catch (const traces::FormatError&) {
+    return {};
   }
-  if (const auto* real = std::get_if<double>(&cell)) return *real;
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return nullptr;
 }
 
 // Rows are kept as read: their axes are known only when all are.
 class Points {
  public:
   void add(const std::string& scenario, const Row& row) {
-    Kept kept{scenarios_.number_of(scenario), assumed_.number_of(row.assumed), {}, {}};
-    const auto axes = ordered_json::parse(row.axes, nullptr, false);
-    for (const auto& [path, value] : axes.items()) {
-      if (path == "gpus") continue;  // a column has it
-      kept.axes.emplace_back(axes_.number_of(path), value);
-    }
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      kept.cells.push_back(json_of(row.cells[i], point_columns()[i]));
+    Kept kept{scenarios_.number_of(scenario), assumed_.number_of(row.assumed), {}, row.cells};
+    const JsonValue axes = read_or_null(row.axes);
+    if (axes.is_object()) {
+      for (const auto& [path, value] : axes.object()) {
+        if (path == "gpus") continue;  // a column has it
+        kept.axes.emplace_back(axes_.number_of(path), value);
+      }
     }
     rows_.push_back(std::move(kept));
   }
@@ -70,46 +64,52 @@ class Points {
   // `unit_of` an axis; empty where it has none.
   template <class UnitOf>
   void write(std::ostream& out, const UnitOf& unit_of) const {
-    ordered_json columns = ordered_json::array();
-    columns.push_back({{"name", "scenario"}});
-    for (const std::string& path : axes_.texts()) {
-      columns.push_back({{"name", path}, {"unit", unit_of(path)}, {"is_axis", true}});
-    }
-    for (const PointField& field : point_columns()) columns.push_back({{"name", field.column}});
-    columns.push_back({{"name", "assumed"}});
-    ordered_json texts = ordered_json::array();
-    for (const std::string& text : assumed_.texts()) texts.push_back(list_of(text));
-    ordered_json head{{"schema", "paceline.points/1"},
-                      {"scenarios", scenarios_.texts()},
-                      {"columns", std::move(columns)},
-                      {"texts", std::move(texts)}};
-    std::string text = dumped(head);
-    text.back() = ',';  // rows one by one: as one value they would be several times their text
-    out << text << "\"rows\":[";
-    for (std::size_t i = 0; i < rows_.size(); ++i) out << (i == 0 ? "" : ",\n") << dumped(row(i));
-    out << "]}\n";
+    JsonWriter json(out, JsonWriter::compact);
+    const auto put_column = [&](std::string_view name) {
+      json.object([&] { json.put("name", name); });
+    };
+    json.object([&] {
+      json.put("schema", "paceline.points/1");
+      json.put("scenarios", scenarios_.texts());
+      json.put_list("columns", [&] {
+        put_column("scenario");
+        for (const std::string& path : axes_.texts()) {
+          json.object([&] {
+            json.put("name", path);
+            json.put("unit", unit_of(path));
+            json.put("is_axis", true);
+          });
+        }
+        for (const PointColumn& column : point_columns()) put_column(column.name);
+        put_column("assumed");
+      });
+      json.put_list("texts", assumed_.texts(), [&](const std::string& text) {
+        json.value(read_or_null(text).list_or_empty());
+      });
+      json.put_list("rows", rows_, [&](const Kept& row) { write_row(json, row); });
+    });
   }
 
  private:
   struct Kept {
     std::size_t scenario, assumed;
-    std::vector<std::pair<std::size_t, ordered_json>> axes;
-    std::vector<ordered_json> cells;
+    std::vector<std::pair<std::size_t, JsonValue>> axes;
+    std::vector<Cell> cells;
   };
 
-  static std::string dumped(const ordered_json& json) {
-    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  }
-
-  [[nodiscard]] ordered_json row(std::size_t number) const {
-    const Kept& kept = rows_[number];
-    ordered_json row = ordered_json::array({kept.scenario});
-    std::vector<ordered_json> axes(axes_.texts().size());
-    for (const auto& [axis, value] : kept.axes) axes[axis] = value;
-    for (ordered_json& value : axes) row.push_back(std::move(value));
-    for (const ordered_json& cell : kept.cells) row.push_back(cell);
-    row.push_back(kept.assumed);
-    return row;
+  void write_row(JsonWriter& json, const Kept& row) const {
+    std::vector<JsonValue> axes(axes_.texts().size());
+    for (const auto& [axis, value] : row.axes) axes[axis] = value;
+    json.begin_list();
+    json.value(row.scenario);
+    for (const JsonValue& value : axes) json.value(value);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const auto* whole = std::get_if<std::int64_t>(&row.cells[i]);
+      const bool is_truth = point_columns()[i].type == PointColumn::Type::truth;
+      whole != nullptr&& is_truth ? json.value(*whole != 0) : json.value(row.cells[i]);
+    }
+    json.value(row.assumed);
+    json.end_list();
   }
 
   Shared scenarios_, axes_, assumed_;

@@ -2,53 +2,41 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "models/contract.h"
+#include "models/text/json_writer.h"
+#include "traces/json/json_value.h"
 
 namespace paceline::sweep {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json json_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-          return ordered_json();
-        } else {
-          return ordered_json(value);
-        }
-      },
-      cell);
+std::string dumped(const std::vector<std::string>& texts) {
+  std::string text;
+  JsonWriter(text).value(texts);
+  return text;
 }
 
-Cell cell_from(const ordered_json& json) {
-  if (json.is_null()) return {};
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  return json.get<std::string>();
-}
-
-// Texts of points may be any bytes.
-std::string dumped(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
-Cell cell_of(const PointField& column, const PointOutcome& outcome) {
-  const auto value_of = [&](auto get) -> Cell {
-    const auto value = get(outcome);
-    using Value = typename decltype(value)::value_type;
-    if (!value) return {};
-    if constexpr (std::is_integral_v<Value>) {
-      return static_cast<std::int64_t>(*value);
-    } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::string>) {
-      return *value;
-    } else {
-      return dumped(ordered_json(*value));
+// Whole numbers without a fraction.
+std::string dumped(const std::vector<AxisValue>& axes) {
+  std::string text;
+  JsonWriter json(text);
+  json.object([&] {
+    for (const AxisValue& axis : axes) {
+      const auto* number = std::get_if<double>(&axis.value);
+      const bool is_whole =
+          number != nullptr && *number == std::floor(*number) && std::abs(*number) < 1e15;
+      json.key(axis.path);
+      is_whole ? json.value(static_cast<std::int64_t>(*number)) : json.value(axis.value);
     }
-  };
-  return std::visit(value_of, column.value);
+  });
+  return text;
+}
+
+Cell cell_from(const traces::JsonValue& in) {
+  if (in.is_null()) return {};
+  if (const auto whole = in.if_whole()) return static_cast<std::int64_t>(*whole);
+  if (const auto number = in.if_number()) return *number;
+  return in.get<std::string>();
 }
 
 }  // namespace
@@ -56,66 +44,53 @@ Cell cell_of(const PointField& column, const PointOutcome& outcome) {
 Row row_of(const PointOutcome& outcome) {
   PACELINE_EXPECTS(!outcome.failure || outcome.failure->cause != FailureCause::stopped);
   Row row;
-  ordered_json axes = ordered_json::object();
-  for (const AxisValue& axis : outcome.axes) {
-    const auto* number = std::get_if<double>(&axis.value);
-    if (number != nullptr && *number == std::floor(*number) && std::abs(*number) < 1e15) {
-      axes[axis.path] = static_cast<std::int64_t>(*number);
-    } else {
-      std::visit([&](const auto& value) { axes[axis.path] = value; }, axis.value);
-    }
-  }
-  row.axes = dumped(axes);
+  row.axes = dumped(outcome.axes);
   // One that was not even prepared has its failure and nothing else.
   const bool is_prepared = outcome.samples_per_step > 0;
-  for (const PointField& column : point_columns()) {
-    const bool is_known = is_prepared || column.column == "failure";
-    row.cells.push_back(is_known ? cell_of(column, outcome) : Cell());
+  for (const PointColumn& column : point_columns()) {
+    const bool is_known = is_prepared || column.name == "failure";
+    row.cells.push_back(is_known ? column.cell(outcome) : Cell());
   }
   if (outcome.failure) {
     row.cause = outcome.failure->cause == FailureCause::refused ? "refused" : "failed";
   }
-  row.assumed = dumped(ordered_json(outcome.assumptions));
+  row.assumed = dumped(outcome.assumptions);
   return row;
 }
 
+constexpr auto fields_of(const Row*) {
+  return Fields(field("axes", &Row::axes), field("cause", &Row::cause),
+                field("assumed", &Row::assumed), field("cells", &Row::cells));
+}
+
 std::string to_text(const Row& row) {
-  ordered_json cells = ordered_json::array();
-  for (const Cell& cell : row.cells) cells.push_back(json_of(cell));
-  return dumped({row.axes, row.cause, row.assumed, std::move(cells)});
+  std::string text;
+  JsonWriter(text).value(row);
+  return text;
 }
 
 Row row_from(const std::string& text) {
-  const auto json = ordered_json::parse(text);
-  Row row{json.at(0).get<std::string>(),
-          {},
-          json.at(1).get<std::string>(),
-          json.at(2).get<std::string>()};
-  for (const auto& cell : json.at(3)) row.cells.push_back(cell_from(cell));
+  const traces::JsonValue in = traces::parse_json(text, "");
+  Row row{in["axes"].text(), {}, in["cause"].text(), in["assumed"].text()};
+  for (const traces::JsonValue& cell : in["cells"].list()) row.cells.push_back(cell_from(cell));
   if (row.cells.size() != point_columns().size())
     throw std::runtime_error("a row of other columns");
   return row;
 }
 
-// A double that is whole stays one.
-const char* type_of(const PointField& column) {
-  return std::visit(
-      [](auto get) {
-        using Value = typename decltype(get(PointOutcome()))::value_type;
-        if constexpr (std::is_integral_v<Value>) {
-          return "INTEGER";
-        } else if constexpr (std::is_same_v<Value, double>) {
-          return "REAL";
-        } else {
-          return "TEXT";
-        }
-      },
-      column.value);
+const char* type_of(const PointColumn& column) {
+  switch (column.type) {
+    case PointColumn::Type::truth:
+    case PointColumn::Type::whole: return "INTEGER";
+    case PointColumn::Type::real: return "REAL";
+    case PointColumn::Type::text: return "TEXT";
+  }
+  PACELINE_UNREACHABLE("a type outside the enumeration");
 }
 
 std::size_t column_of(std::string_view name) {
   const auto columns = point_columns();
-  const auto found = std::ranges::find(columns, name, &PointField::column);
+  const auto found = std::ranges::find(columns, name, &PointColumn::name);
   PACELINE_EXPECTS(found != columns.end());
   return static_cast<std::size_t>(found - columns.begin());
 }

@@ -28,7 +28,7 @@ struct Row {
 [[nodiscard]] Row row_from(const std::string& text);
 
 // SQL's type of a column.
-[[nodiscard]] const char* type_of(const PointField& column);
+[[nodiscard]] const char* type_of(const PointColumn& column);
 // The number of the column of that name. Precondition: there is one.
 [[nodiscard]] std::size_t column_of(std::string_view name);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
@@ -24,8 +23,8 @@ std::int64_t id_of(const std::string& content) {
 
 std::string schema() {
   std::string columns;
-  for (const PointField& column : point_columns()) {
-    columns += fmt::format("{} {}, ", column.column, type_of(column));
+  for (const PointColumn& column : point_columns()) {
+    columns += fmt::format("{} {}, ", column.name, type_of(column));
   }
   return fmt::format(
       "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
@@ -40,7 +39,7 @@ std::string schema() {
 
 std::string column_names() {
   std::string names;
-  for (const PointField& column : point_columns()) names += fmt::format("{}, ", column.column);
+  for (const PointColumn& column : point_columns()) names += fmt::format("{}, ", column.name);
   return names;
 }
 
@@ -182,11 +181,8 @@ std::uint64_t Store::points() const {
 }
 
 std::int64_t Store::add(const ScenarioFile& file) {
-  nlohmann::json settings = nlohmann::json::array();
-  for (const ScenarioFile::Setting& one : file.settings()) {
-    settings.push_back(one.path + "=" + one.value);
-  }
-  const std::string words = settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string words;
+  JsonWriter(words).value(spelled(file.settings()));
   const std::int64_t id = id_of(file.path() + '\0' + words + '\0' + file.text());
   Statement add(*database_, "INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?, ?, ?, ?)");
   add.bind(id).bind(file.name()).bind(file.path()).bind(file.sha256()).bind(words);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <ranges>
 
+#include "models/text/json_writer.h"
 #include "models/units/parse.h"
 #include "scenarios/line_width.h"
 #include "scenarios/sweep/sweep.h"
@@ -12,8 +12,6 @@
 
 namespace paceline::sweep {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string axes_text(const Grid& grid, std::uint64_t point) {
   std::string text;
@@ -105,31 +103,35 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
 
 void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
                         const Store& store) {
-  ordered_json best = ordered_json::array();
-  for (const auto& [gpus, one] : summary.best) {
-    ordered_json axes = ordered_json::object();
-    for (const AxisValue& axis : grids[one.task.file]->file.axes_of(one.task.point)) {
-      std::visit([&](const auto& value) { axes[axis.path] = value; }, axis.value);
-    }
-    best.push_back({{"gpus", gpus},
-                    {"scenario", grids[one.task.file]->swept.path},
-                    {"throughput_per_s", one.throughput_per_s},
-                    {"step_s", one.step_s},
-                    {"axes", std::move(axes)}});
-  }
   std::uint64_t left = 0;
   for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
-  const ordered_json all{{"schema", "paceline.sweep/1"},
-                         {"store", store.path()},
-                         {"points_in_store", store.points()},
-                         {"asked", summary.asked},
-                         {"new", summary.added},
-                         {"known", summary.known},
-                         {"refused", summary.refused},
-                         {"failed", summary.failed},
-                         {"not_sampled", left},
-                         {"best", std::move(best)}};
-  out << all.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonWriter json(out);
+  json.object([&] {
+    json.put("schema", "paceline.sweep/1");
+    json.put("store", store.path());
+    json.put("points_in_store", store.points());
+    json.put("asked", summary.asked);
+    json.put("new", summary.added);
+    json.put("known", summary.known);
+    json.put("refused", summary.refused);
+    json.put("failed", summary.failed);
+    json.put("not_sampled", left);
+    json.put_list("best", summary.best, [&](const auto& best) {
+      const auto& [gpus, one] = best;
+      const Grid& grid = *grids[one.task.file];
+      json.object([&] {
+        json.put("gpus", gpus);
+        json.put("scenario", grid.swept.path);
+        json.put("throughput_per_s", one.throughput_per_s);
+        json.put("step_s", one.step_s);
+        json.put_object("axes", [&] {
+          for (const AxisValue& axis : grid.file.axes_of(one.task.point)) {
+            json.put(axis.path, axis.value);
+          }
+        });
+      });
+    });
+  });
 }
 
 }  // namespace paceline::sweep

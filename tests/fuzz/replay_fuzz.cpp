@@ -53,7 +53,7 @@ void check(const SeenSteps& seen) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    std::vector<DeviceTrace> traces{read_device_trace(text)};
+    std::vector<DeviceTrace> traces{std::move(read_device_traces(text).front().trace)};
     std::vector<std::vector<StepProfile>> steps{profile_steps(traces.front())};
     check(seen_steps(traces, steps, match_calls(traces)));
     TracedStep alone = traced_step(traces, steps, match_calls(traces));

@@ -42,7 +42,6 @@ class Input {
 
   // Bytes of a regular file; nullopt of what can be read only once: a pipe, a device, a terminal.
   [[nodiscard]] std::optional<std::uint64_t> size() const { return size_; }
-  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   [[nodiscard]] int number() const { return number_; }  // of the open file
 
   // Up to `most` bytes; 0 at the end. Waits for the first of them. Throws std::system_error, and

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "traces/chakra/node.h"
-#include "traces/chakra/schedule.h"
+#include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -53,16 +54,10 @@ TraceTime time_zero(const File& file) {
 
 // What Chakra's feeder also takes: nodes without sizes of collectives.
 bool is_graph_in_json(std::string_view text) {
-  constexpr std::string_view key = "\"workload_graph\"";
-  const std::size_t brace = text.find_first_not_of(" \t\r\n");
-  if (brace == std::string_view::npos || text[brace] != '{') return false;
-  const std::size_t first = text.find_first_not_of(" \t\r\n", brace + 1);
-  return first != std::string_view::npos && text.substr(first).starts_with(key);
-}
-
-template <class T, class Start>
-void sort_by(std::vector<T>& list, const Start& start) {
-  std::ranges::stable_sort(list, {}, start);
+  if (!begins_as_json(text)) return false;
+  const auto inside = behind(text, "{");
+  const std::size_t first = inside ? inside->find_first_not_of(" \t\r\n") : text.npos;
+  return first != text.npos && inside->substr(first).starts_with("\"workload_graph\"");
 }
 
 DeviceTrace trace_of(File file) {
@@ -73,10 +68,9 @@ DeviceTrace trace_of(File file) {
   const TraceTime zero = time_zero(file);
   const Launches launches(file);
   for (const Node& node : file.nodes) {
-    const TraceTime start = node.start - zero, end = start + node.duration;
+    const TraceTime start = node.start, end = start + node.duration;
     if (node.role == Role::host) continue;
-    auto launched = launches.of(node);
-    if (launched) *launched -= zero;
+    const auto launched = launches.of(node);
     if (node.role != Role::collective) {
       trace.tasks.push_back({start, end, node.stream, work_of(node.role), launched, node.name});
       continue;
@@ -89,8 +83,7 @@ DeviceTrace trace_of(File file) {
     trace.collectives.push_back(std::move(call));
   }
   trace.names = std::move(file.names);
-  sort_by(trace.tasks, &DeviceTrace::Task::start);
-  sort_by(trace.collectives, &TracedCollective::called);
+  count_from(trace, zero);
   return trace;
 }
 

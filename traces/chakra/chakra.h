@@ -14,7 +14,7 @@ namespace paceline::traces {
 // One rank's trace. Nodes on the device are tasks, or collectives; those on the host only take
 // time, and tell when others were launched: `launched` and `called` are the latest start of a host
 // node that one waits for. Times are those of the file, or where no node has a start those that
-// dependencies allow (schedule.h). Throws FormatError, with the byte or node in its message, for
+// dependencies allow (schedule.cpp). Throws FormatError, with the byte or node in its message, for
 // what is cut off, too large or no such trace, and for dependencies that cannot be.
 //
 // Collectives of files that record bytes without a type have elements of one byte; an all-gather

@@ -179,7 +179,7 @@ TracedCollective call_of(const WireNode& node, const Attributes& attributes) {
     call.kind = "send";
   } else if (type == NodeType::receive) {
     call.kind = "recv";
-  } else if (attributes.type && *attributes.type < communication_types.size()) {
+  } else if (attributes.type && *attributes.type < std::size(communication_types)) {
     const CommunicationType& known = communication_types[*attributes.type];
     call.kind = known.name;
     call.collective = known.collective;

@@ -1,5 +1,3 @@
-#include "traces/chakra/schedule.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/chakra/node.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,17 +26,17 @@ struct CommunicationType {
 };
 
 // By CollectiveCommType.
-inline constexpr std::array<CommunicationType, 10> communication_types{
-    {{"all_reduce", collectives::Collective::all_reduce},
-     {"reduce", collectives::Collective::reduce},
-     {"all_gather", collectives::Collective::all_gather},
-     {"gather", collectives::Collective::gather},
-     {"scatter", collectives::Collective::scatter},
-     {"broadcast", collectives::Collective::broadcast},
-     {"all_to_all", collectives::Collective::all_to_all},
-     {"reduce_scatter", collectives::Collective::reduce_scatter},
-     {"reduce_scatter_block", collectives::Collective::reduce_scatter},
-     {"barrier", std::nullopt}}};
+inline constexpr CommunicationType communication_types[] = {
+    {"all_reduce", collectives::Collective::all_reduce},
+    {"reduce", collectives::Collective::reduce},
+    {"all_gather", collectives::Collective::all_gather},
+    {"gather", collectives::Collective::gather},
+    {"scatter", collectives::Collective::scatter},
+    {"broadcast", collectives::Collective::broadcast},
+    {"all_to_all", collectives::Collective::all_to_all},
+    {"reduce_scatter", collectives::Collective::reduce_scatter},
+    {"reduce_scatter_block", collectives::Collective::reduce_scatter},
+    {"barrier", std::nullopt}};
 
 namespace attribute {
 

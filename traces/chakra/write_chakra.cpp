@@ -80,8 +80,8 @@ void add_text(WireNode& node, std::string_view name, std::string_view value) {
 std::optional<std::size_t> type_of(Collective collective) {
   const auto found = std::ranges::find(chakra::communication_types, std::optional(collective),
                                        &chakra::CommunicationType::collective);
-  if (found == chakra::communication_types.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - chakra::communication_types.begin());
+  if (found == std::end(chakra::communication_types)) return std::nullopt;
+  return static_cast<std::size_t>(found - std::begin(chakra::communication_types));
 }
 
 void describe(WireNode& node, const training::CollectiveCall& call, std::size_t ranks) {

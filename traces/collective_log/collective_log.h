@@ -44,6 +44,22 @@ struct CollectiveLog {
   std::map<std::string, std::size_t> left_out = {};  // lines of others in and before it, by kind
 };
 
+// What one of the comments says that may stand before any table: "# GPUs: 8", "# nodes: 1" or
+// "# collective: all_reduce". Nothing of what it does not say.
+struct Comment {
+  std::optional<std::uint32_t> ranks, nodes;  // above 0
+  std::optional<collectives::Collective> collective;
+
+  friend bool operator==(const Comment&, const Comment&) = default;
+
+  [[nodiscard]] bool says_something() const { return ranks || nodes || collective; }
+};
+
+[[nodiscard]] Comment comment_of(const std::vector<std::string_view>& words);
+
+// More are a slip: no such group was ever measured.
+inline constexpr std::uint32_t ranks_most = 1'000'000;
+
 // Files that are one log together, such as one a rank.
 class JoinedLog {
  public:

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 
 namespace paceline::traces {
 namespace {

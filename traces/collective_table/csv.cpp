@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
@@ -14,18 +14,24 @@ namespace {
 
 constexpr std::string_view size_column = "size(B)";
 
-// The header's cells; none of a line that is no header.
-std::vector<std::string_view> header_of(std::string_view line) {
+// Seconds of a time column's unit, by its header; 0 for a column of something else.
+double time_unit_of(std::string_view name) {
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
+  return value_of(name, units).value_or(0);
+}
+
+// By column of a header; none of a line that is no header.
+std::vector<double> units_of(std::string_view line) {
   constexpr std::size_t columns_most = 4096;
-  if (line.empty() || line.front() == '#' || line.find(size_column) == std::string_view::npos) {
-    return {};
+  std::vector<double> units;
+  if (line.empty() || line.front() == '#' || !contains(line, size_column)) return units;
+  for (const std::string_view cell : cells_of(line, columns_most)) {
+    units.push_back(cell == size_column ? -1 : time_unit_of(cell));
   }
-  auto cells = cells_of(line, columns_most);
-  const bool has_size = std::find(cells.begin(), cells.end(), size_column) != cells.end();
-  const bool has_time = std::any_of(cells.begin(), cells.end(),
-                                    [](std::string_view cell) { return time_unit_of(cell) > 0; });
-  if (!has_size || !has_time) cells.clear();
-  return cells;
+  const bool has_time = std::ranges::any_of(units, [](double unit) { return unit > 0; });
+  if (!has_time || std::ranges::count(units, -1.0) == 0) units.clear();
+  return units;
 }
 
 // A table ends where the next header or comment stands.
@@ -34,11 +40,16 @@ class TableReader {
   void take(std::size_t number, std::string_view line) {
     if (line.find_first_not_of(" \t") == std::string_view::npos) return;
     if (line.front() == '#') return take_comment(comment_of(words_of(line)));
-    if (const auto header = header_of(line); !header.empty()) {
+    if (SizeTimeColumns columns(number, line); !columns.empty()) {
       close();
-      take_header(number, header);
+      columns_ = std::move(columns);
     } else if (!columns_.empty()) {
-      take_row(number, cells_of(line, columns_.size() + 1));
+      auto [size, times, why_not] = columns_.row_of(line, Bytes(1));
+      if (why_not.empty()) {
+        log_.rows.push_back({number, size, std::move(times)});
+      } else {
+        log_.skipped.push_back({number, std::move(why_not)});
+      }
     }
   }
 
@@ -56,38 +67,6 @@ class TableReader {
     if (said.collective) log_.collective = said.collective;
   }
 
-  void take_header(std::size_t number, const std::vector<std::string_view>& header) {
-    if (std::count(header.begin(), header.end(), size_column) > 1) {
-      throw FormatError(number, fmt::format("has two columns {}", size_column),
-                        "give one table below the other, each with its header");
-    }
-    columns_.clear();
-    for (const std::string_view cell : header) {
-      columns_.push_back(cell == size_column ? -1 : time_unit_of(cell));
-    }
-  }
-
-  void take_row(std::size_t number, const std::vector<std::string_view>& cells) {
-    const auto skip = [&](const std::string& why) { log_.skipped.push_back({number, why}); };
-    if (cells.size() < columns_.size()) return skip("the line breaks off");
-    if (cells.size() > columns_.size() && number_of<double>(cells.back())) {
-      return skip("has more cells than the header; a comma inside a number parts it");
-    }
-    CollectiveLog::Row row{number, Bytes(0), {}};
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i] < 0) {
-        const auto size = measured_size(cells[i]);
-        if (!size) return skip(fmt::format("a size of \"{}\"", shown(cells[i])));
-        row.size = *size;
-      } else if (columns_[i] > 0) {
-        const auto time = measured_time(number_of<double>(cells[i]).value_or(0), columns_[i]);
-        if (!time) return skip(fmt::format("a time of \"{}\"", shown(cells[i])));
-        row.times.push_back(*time);
-      }
-    }
-    log_.rows.push_back(std::move(row));
-  }
-
   // Comments of a table hold for the next one until others replace them.
   void close() {
     if (log_.rows.empty() && log_.skipped.empty()) return;
@@ -98,14 +77,45 @@ class TableReader {
 
   std::vector<CollectiveLog> logs_;
   CollectiveLog log_;
-  std::vector<double> columns_;  // -1: size; 0: passed over; else the seconds of a unit
+  SizeTimeColumns columns_;
 };
 
 }  // namespace
 
+SizeTimeColumns::SizeTimeColumns(std::size_t number, std::string_view line)
+    : units_(units_of(line)) {
+  if (std::ranges::count(units_, -1.0) < 2) return;
+  throw FormatError(number, fmt::format("has two columns {}", size_column),
+                    "give one table below the other, each with its header");
+}
+
+bool SizeTimeColumns::are_in(std::string_view line) { return !units_of(line).empty(); }
+
+SizeTimeColumns::Row SizeTimeColumns::row_of(std::string_view line, Bytes least) const {
+  const auto cells = cells_of(line, units_.size() + 1);
+  if (cells.size() < units_.size()) return {{}, {}, "the line breaks off"};
+  if (cells.size() > units_.size() && number_of<double>(cells.back())) {
+    return {{}, {}, "has more cells than the header; a comma inside a number parts it"};
+  }
+  Row row;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (units_[i] < 0) {
+      const bool is_empty = least == Bytes(0) && cells[i] == "0";
+      const auto size = is_empty ? least : measured_size(cells[i]);
+      if (!size) return {{}, {}, fmt::format("a size of \"{}\"", shown(cells[i]))};
+      row.size = *size;
+    } else if (units_[i] > 0) {
+      const auto time = measured_time(number_of<double>(cells[i]).value_or(0), units_[i]);
+      if (!time) return {{}, {}, fmt::format("a time of \"{}\"", shown(cells[i]))};
+      row.times.push_back(*time);
+    }
+  }
+  return row;
+}
+
 bool is_collective_table(std::string_view text) {
-  if (text.find("time(") == std::string_view::npos) return false;
-  return has_clean_line(text, [](std::string_view line) { return !header_of(line).empty(); });
+  if (!contains(text, "time(")) return false;
+  return has_clean_line(text, SizeTimeColumns::are_in);
 }
 
 std::vector<CollectiveLog> read_collective_table(std::string_view text) {
@@ -126,7 +136,7 @@ std::string hint_for_table(std::string_view text) {
   constexpr std::size_t looked_at = 65536, rows_least = 3, cells_least = 2, columns_most = 64;
   std::size_t rows = 0, columns = 0;
   for_each_line(text.substr(0, looked_at), [&](std::size_t, std::string_view line) {
-    const bool has_commas = line.find(',') != line.npos;
+    const bool has_commas = contains(line, ',');
     const auto cells = has_commas ? cells_of(line, columns_most) : words_of(line);
     const auto numbers = static_cast<std::size_t>(std::ranges::count_if(
         cells, [](std::string_view cell) { return number_of<double>(cell).has_value(); }));

@@ -124,7 +124,22 @@ struct DeviceTrace {
   bool has_late_ends = false;
   std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
   bool is_cut = false;                               // the file ends in the middle
-  std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them; kineto/ only
+  std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them
+
+  void skip(const char* what_is_wrong, std::uint64_t of_events = 1) {
+    if (of_events == 0) return;
+    skipped += of_events;
+    skipped_for[what_is_wrong] += of_events;
+  }
+};
+
+// Moves all times so that `zero` is 0, and brings lists into the order of their starts.
+void count_from(DeviceTrace& trace, TraceTime zero);
+
+// One of the traces of a file that holds several, as of all GPUs of a machine.
+struct TracePart {
+  std::string part;  // which: "process 4711, GPU 1"; empty for the only one
+  DeviceTrace trace;
 };
 
 }  // namespace paceline::traces

@@ -11,21 +11,14 @@
 #include <utility>
 
 #include "traces/device_trace/limits.h"
+#include "traces/json/on_demand.h"
 #include "traces/pytorch/nccl_names.h"
-#include "traces/pytorch/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
-
-namespace ondemand = simdjson::ondemand;
-using pytorch::is_array;
-using pytorch::is_object;
-using pytorch::key_of;
-using pytorch::spelled;
-using pytorch::unescaped;
 
 constexpr const char* what_to_give = "give a dump of PyTorch's flight recorder as JSON, whole";
 
@@ -47,22 +40,14 @@ struct Entry {
   std::string group, group_use;  // its name, and what it is for
 };
 
-using Member = std::string_view Entry::*;
-constexpr std::array<std::pair<std::string_view, Member>, 14> members{
-    {{"profiling_name", &Entry::name},
-     {"state", &Entry::state},
-     {"input_sizes", &Entry::input_sizes},
-     {"output_sizes", &Entry::output_sizes},
-     {"input_dtypes", &Entry::input_types},
-     {"output_dtypes", &Entry::output_types},
-     {"time_created_ns", &Entry::created},
-     {"time_discovered_completed_ns", &Entry::completed},
-     {"duration_ms", &Entry::duration_ms},
-     {"collective_seq_id", &Entry::collective_number},
-     {"p2p_seq_id", &Entry::message_number},
-     {"seq_id", &Entry::number},
-     {"is_p2p", &Entry::is_message},
-     {"pg_id", &Entry::group_id}}};
+constexpr std::pair<std::string_view, std::string_view Entry::*> members[] = {
+    {"profiling_name", &Entry::name},       {"state", &Entry::state},
+    {"input_sizes", &Entry::input_sizes},   {"output_sizes", &Entry::output_sizes},
+    {"input_dtypes", &Entry::input_types},  {"output_dtypes", &Entry::output_types},
+    {"time_created_ns", &Entry::created},   {"time_discovered_completed_ns", &Entry::completed},
+    {"duration_ms", &Entry::duration_ms},   {"collective_seq_id", &Entry::collective_number},
+    {"p2p_seq_id", &Entry::message_number}, {"seq_id", &Entry::number},
+    {"is_p2p", &Entry::is_message},         {"pg_id", &Entry::group_id}};
 
 // ("0", "default_pg"), of which JSON makes a list.
 void take_group(ondemand::array names, Entry& entry) {
@@ -76,10 +61,8 @@ Entry entry_of(ondemand::object object) {
   Entry entry;
   for (ondemand::field field : object) {
     const std::string_view key = key_of(field);
-    const auto found =
-        std::ranges::find(members, key, [](const auto& member) { return member.first; });
-    if (found != members.end()) {
-      entry.*found->second = spelled(field.value());
+    if (const auto member = value_of(key, members)) {
+      entry.** member = spelled(field.value());
     } else if (key == "process_group" && is_array(field.value())) {
       take_group(field.value().get_array(), entry);
     }
@@ -103,16 +86,16 @@ std::optional<TraceTime> length_of(std::string_view milliseconds) {
 
 std::optional<TracedCollective::State> state_of(const Entry& entry) {
   using State = TracedCollective::State;
-  if (entry.state == "scheduled") return State::scheduled;
-  if (entry.state == "started") return State::started;
-  if (entry.state == "completed") return State::completed;
-  return std::nullopt;
+  constexpr std::pair<std::string_view, State> states[] = {{"scheduled", State::scheduled},
+                                                           {"started", State::started},
+                                                           {"completed", State::completed}};
+  return value_of(entry.state, states);
 }
 
 // Of lists of sizes, which may be printed over several lines.
 std::uint64_t elements_or_0(std::string_view sizes) {
   if (sizes.find_first_of("0123456789[", 1) == std::string_view::npos) return 0;  // of no tensor
-  if (sizes.find('\n') == std::string_view::npos) return pytorch::elements_of(sizes).value_or(0);
+  if (!contains(sizes, '\n')) return pytorch::elements_of(sizes).value_or(0);
   std::string line(sizes);
   std::erase_if(line, [](char c) { return c == '\n' || c == '\r'; });
   return pytorch::elements_of(line).value_or(0);
@@ -132,10 +115,8 @@ void describe(const Entry& entry, TracedCollective& call) {
   if (std::max(in, out) > 0) call.count = ElementCount(std::max(in, out));
   const std::string_view types =
       entry.input_types.size() > 2 ? entry.input_types : entry.output_types;
-  const std::size_t open = types.find('"');
-  if (open == std::string_view::npos) return;
-  const std::string_view first = types.substr(open + 1);
-  call.element_size = pytorch::element_size_of(first.substr(0, first.find('"')));
+  const auto first = behind(types, "\"");
+  if (first) call.element_size = pytorch::element_size_of(first->substr(0, first->find('"')));
 }
 
 class Dump {
@@ -145,8 +126,8 @@ class Dump {
     const auto created = time_of(entry.created);
     TracedCollective call;
     describe(entry, call);
-    if (!created) return skip("no time");
-    if (call.kind.empty()) return skip("no name");
+    if (!created) return trace_.skip("no time");
+    if (call.kind.empty()) return trace_.skip("no name");
     call.called = call.returned = *created;
     call.state = state_of(entry);
     const auto completed = time_of(entry.completed);
@@ -162,7 +143,7 @@ class Dump {
   }
   void take_broken() {
     ++trace_.events;
-    skip("no object");
+    trace_.skip("no object");
   }
   void take_group(std::string_view name, std::string_view use, std::string_view ranks) {
     Group& group = groups_[shown(name)];
@@ -175,17 +156,10 @@ class Dump {
 
   [[nodiscard]] DeviceTrace trace() && {
     auto& calls = trace_.collectives;
-    std::ranges::stable_sort(calls, {}, &TracedCollective::called);
-    if (!calls.empty()) trace_.since_epoch = calls.front().called;
-    for (TracedCollective& call : calls) {
-      call.called -= *trace_.since_epoch;
-      call.returned = call.called;
-      if (call.device) {
-        call.device->start -= *trace_.since_epoch;
-        call.device->end -= *trace_.since_epoch;
-      }
-      name_group(call);
-    }
+    const auto first = std::ranges::min_element(calls, {}, &TracedCollective::called);
+    if (first != calls.end()) trace_.since_epoch = first->called;
+    count_from(trace_, trace_.since_epoch.value_or(0));
+    for (TracedCollective& call : calls) name_group(call);
     for (const auto& [name, group] : groups_) {
       const bool has_all = group.label == "default_pg" || name == "0";
       if (has_all) trace_.world_size = static_cast<std::uint32_t>(group.ranks.size());
@@ -196,11 +170,6 @@ class Dump {
   }
 
  private:
-  void skip(const char* why) {
-    ++trace_.skipped;
-    ++trace_.skipped_for[why];
-  }
-
   // Groups of one name are several where each rank makes its own: the ranks tell them apart.
   [[nodiscard]] std::string label_of(const std::string& name) const {
     const auto use = uses_.find(name);
@@ -265,11 +234,9 @@ void refuse_pickle(std::string_view text) {
 
 bool is_flight_recorder(std::string_view text) {
   const std::string_view beginning =
-      is_pickle(text) ? text.substr(0, 65536) : pytorch::beginning_of_object(text);
-  const auto has = [&](std::string_view key) {
-    return beginning.find(key) != std::string_view::npos;
-  };
-  if (is_pickle(text)) return has("pg_config") || has("profiling_name");
+      is_pickle(text) ? text.substr(0, 65536) : beginning_of_object(text);
+  if (is_pickle(text)) return contains_any(beginning, {"pg_config", "profiling_name"});
+  const auto has = [&](std::string_view key) { return contains(beginning, key); };
   return (has("\"profiling_name\"") && has("\"time_created_ns\"")) ||
          (has("\"pg_config\"") && has("\"pg_status\""));
 }
@@ -278,19 +245,18 @@ DeviceTrace read_flight_recorder(std::string_view text) {
   refuse_pickle(text);
   Dump dump;
   DeviceTrace trace;
-  pytorch::read_object(text, "is no object with entries", what_to_give,
-                       [&](ondemand::document& document) {
-                         for (ondemand::field field : document.get_object()) {
-                           const std::string_view key = key_of(field);
-                           ondemand::value& value = field.value();
-                           if (key == "entries" && is_array(value)) {
-                             take_entries(value.get_array(), dump);
-                           } else if (key == "pg_config" && is_object(value)) {
-                             take_groups(value.get_object(), dump);
-                           }
-                         }
-                         trace = std::move(dump).trace();
-                       });
+  read_object(text, "is no object with entries", what_to_give, [&](ondemand::document& document) {
+    for (ondemand::field field : document.get_object()) {
+      const std::string_view key = key_of(field);
+      ondemand::value& value = field.value();
+      if (key == "entries" && is_array(value)) {
+        take_entries(value.get_array(), dump);
+      } else if (key == "pg_config" && is_object(value)) {
+        take_groups(value.get_object(), dump);
+      }
+    }
+    trace = std::move(dump).trace();
+  });
   return trace;
 }
 

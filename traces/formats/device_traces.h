@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "traces/device_trace/device_trace.h"
-#include "traces/device_trace/trace_part.h"
 
 namespace paceline::traces {
 
 struct DeviceTraceFormat {
   std::string_view name;
   bool (*is_one)(std::string_view text);
-  DeviceTrace (*read)(std::string_view text);  // throws FormatError
-  // Of formats whose files may hold several traces, which `read` refuses.
-  std::vector<TracePart> (*read_all)(std::string_view text) = nullptr;
+  // One of the two is there; both throw FormatError.
+  DeviceTrace (*read)(std::string_view text);
+  std::vector<TracePart> (*read_all)(std::string_view text) = nullptr;  // files may hold several
   // Its contents never tell the rank, which the names of its files have: nccl_trace_rank_3.
   bool is_named_by_rank = false;
 };
@@ -27,11 +26,9 @@ struct DeviceTraceFormat {
 // the extension. nullopt where there is none, or it is no rank of a run.
 [[nodiscard]] std::optional<Rank> rank_of_file_name(std::string_view name);
 
-// In the format that its content shows. Throws FormatError when it shows none, or is cut off, or is
-// a timeline of ours, which looks like Kineto's.
-[[nodiscard]] DeviceTrace read_device_trace(std::string_view text);
-
-// All traces of a text: one, but of formats whose files hold several. Throws likewise.
+// All traces of a text, in the format that its content shows: one, but of formats whose files hold
+// several. Throws FormatError when it shows none, or is cut off, or is a timeline of ours, which
+// looks like Kineto's.
 [[nodiscard]] std::vector<TracePart> read_device_traces(std::string_view text);
 
 }  // namespace paceline::traces

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,10 +12,34 @@
 #include <vector>
 
 #include "models/units/units.h"
-#include "traces/horovod_timeline/events.h"
+#include "traces/device_trace/device_trace.h"
 
-// What Horovod's engine did, from the events of its timeline.
+// The events of Horovod's timeline, and what its engine did by them.
 namespace paceline::traces::horovod {
+
+// Texts are views of the file, or of what is gone after the next event.
+struct TimelineEvent {
+  char phase = 0;                        // B, E, X, i, M
+  std::string_view name;                 // of what begins; of a rank's tick its number
+  std::optional<TraceTime> at;           // none of metadata
+  std::optional<std::uint64_t> process;  // a tensor is one; none of marks
+  // Of the arguments: a tensor's name, its type and shape, the start of a timeline since 1970.
+  std::string_view process_name, type, shape, since_epoch_us;
+};
+
+// What else a file had.
+struct TimelineText {
+  std::uint64_t events = 0, broken = 0;
+  std::size_t first_broken_line = 0;
+  std::string first_broken;  // its beginning
+  bool is_cut = false;       // in the middle of the last event
+};
+
+// Calls `take` with each event, in the order of the file. The list need not be closed, nor have its
+// commas; what is no event is counted and passed over. Events may share lines or have several.
+// One pass; O(1) memory.
+[[nodiscard]] TimelineText for_each_event(std::string_view text,
+                                          const std::function<void(const TimelineEvent&)>& take);
 
 using Times = std::vector<TraceTime>;  // lengths
 
@@ -103,9 +128,6 @@ class Engine {
 // A negotiation is of the ranks that were late, not of the order in which one message after the
 // other was read, where ticks are further apart: half of Horovod's least usual cycle (1 ms).
 inline constexpr TraceTime late_ns = 500'000;
-
-// Of one element, as Horovod names types (DataType_Name of common/message.cc): float32, float16.
-[[nodiscard]] std::optional<ElementSize> element_size_of(std::string_view type);
 
 // NCCL_ALLREDUCE, MPI_BCAST: what moves data between ranks.
 [[nodiscard]] bool is_transfer(std::string_view activity);

@@ -1,207 +1,218 @@
 #include "traces/json/step_trace.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "models/collectives/registry.h"
-#include "traces/json/fields.h"
+#include "traces/json/decode.h"
 
-namespace paceline::traces {
+namespace paceline {
+namespace collectives {
 
-using collectives::AlgorithmOptions;
-using nlohmann::json;
-using topology::Wire;
-using training::AutomaticCall;
+constexpr auto fields_of(const AlgorithmOptions*) {
+  return Fields(field("channels", &AlgorithmOptions::channels),
+                field("chunk_size_bytes", &AlgorithmOptions::chunk_size),
+                field("inner", &AlgorithmOptions::inner), field("outer", &AlgorithmOptions::outer),
+                field("servers", &AlgorithmOptions::servers),
+                field("separate_servers", &AlgorithmOptions::separate_servers));
+}
+
+}  // namespace collectives
+
+namespace topology {
+
+constexpr auto fields_of(const Wire*) {
+  return Fields(field("bytes", &Wire::bytes), field("start_s", &Wire::start),
+                field("local_hop_s", &Wire::local_hop), field("remote_hop_s", &Wire::remote_hop),
+                optional_field("leaves_first", &Wire::leaves_first),
+                optional_field("has_no_hops", &Wire::has_no_hops));
+}
+
+}  // namespace topology
+
+namespace training {
+
+// How it is carried out follows them.
+constexpr auto fields_of(const CollectiveCall*) {
+  return Fields(
+      field("collective", &CollectiveCall::collective), field("count", &CollectiveCall::count),
+      field("element_size_bytes", &CollectiveCall::element_size),
+      field("root", &CollectiveCall::root), optional_field("untold", &CollectiveCall::is_untold),
+      optional_field("group", &CollectiveCall::group),
+      optional_field("held_s", &CollectiveCall::held));
+}
+
+// Its work follows them.
+constexpr auto fields_of(const Operation*) {
+  return Fields(field("name", &Operation::name), field("kind", &Operation::kind),
+                field("lane", &Operation::lane), field("after", &Operation::after),
+                optional_field("rank_parts", &Operation::rank_parts),
+                optional_field("gradients", &Operation::gradients));
+}
+
+constexpr auto fields_of(const Lane*) {
+  return Fields(field("name", &Lane::name), field("kind", &Lane::kind),
+                field("in_flight", &Lane::in_flight));
+}
+
+constexpr auto fields_of(const EngineTensor*) {
+  return Fields(field("count", &EngineTensor::count),
+                field("element_size_bytes", &EngineTensor::element_size),
+                field("copy_in_s", &EngineTensor::copy_in),
+                field("copy_out_s", &EngineTensor::copy_out),
+                field("divide_s", &EngineTensor::divide));
+}
+
+constexpr auto fields_of(const EngineRule*) {
+  return Fields(field("cycle_s", &EngineRule::cycle),
+                field("fusion_threshold_bytes", &EngineRule::fusion_threshold),
+                field("negotiation_s", &EngineRule::negotiation),
+                field("waits_for_calls", &EngineRule::waits_for_calls),
+                field("launch_s", &EngineRule::launch),
+                field("hierarchical", &EngineRule::is_hierarchical));
+}
+
+// Those of its rule follow them.
+constexpr auto fields_of(const EngineLane*) {
+  return Fields(field("lane", &EngineLane::lane), field("tensors", &EngineLane::tensors));
+}
+
+}  // namespace training
+
+namespace traces {
+
 using training::CollectiveCall;
-using training::EngineLane;
-using training::EngineRule;
-using training::EngineTensor;
 using training::Interval;
-using training::KnownCall;
-using training::Lane;
 using training::Operation;
-using training::SimulatedCall;
 using training::StepProgram;
-
-template <>
-constexpr auto fields<AlgorithmOptions> =
-    std::tuple{field("channels", &AlgorithmOptions::channels),
-               field("chunk_size_bytes", &AlgorithmOptions::chunk_size),
-               field("inner", &AlgorithmOptions::inner),
-               field("outer", &AlgorithmOptions::outer),
-               field("servers", &AlgorithmOptions::servers),
-               field("separate_servers", &AlgorithmOptions::separate_servers)};
-
-template <>
-constexpr auto fields<Wire> =
-    std::tuple{field("bytes", &Wire::bytes),
-               field("start_s", &Wire::start),
-               field("local_hop_s", &Wire::local_hop),
-               field("remote_hop_s", &Wire::remote_hop),
-               field<Key::unless_default>("leaves_first", &Wire::leaves_first),
-               field<Key::unless_default>("has_no_hops", &Wire::has_no_hops)};
 
 namespace {
 
-// How a call is carried out, beside what it does. Nothing for one that is unplanned.
-void add_how(const CollectiveCall& call, json& out) {
+void write_call(JsonWriter& out, const CollectiveCall& call) {
+  out.put_fields(call);
   if (const auto* options = call.options()) {
-    out["algorithm"] = algorithm_of(call);
-    out["options"] = encode(*options);
+    out.put("algorithm", algorithm_of(call));
+    out.put("options", *options);
   }
-  if (const SimulatedCall* simulated = call.simulated()) {
-    if (simulated->wire != Wire{}) out["wire"] = encode(simulated->wire);
+  if (const auto* simulated = call.simulated()) {
+    if (simulated->wire != topology::Wire{}) out.put("wire", simulated->wire);
   }
-  if (const KnownCall* known = call.known()) {
-    out["known_time_s"] = known->time;
-    out["known_from"] = known->from;
+  if (const auto* known = call.known()) {
+    out.put("known_time_s", known->time);
+    out.put("known_from", known->from);
   }
 }
 
-decltype(CollectiveCall::how) how_of(const json& in) {
-  if (in.contains("known_time_s")) {
-    return KnownCall{member<Seconds>(in, "known_time_s"), member<std::string>(in, "known_from")};
+decltype(CollectiveCall::how) how_in(const JsonValue& in) {
+  if (in.find("known_time_s") != nullptr) {
+    return training::KnownCall{member<Seconds>(in, "known_time_s"),
+                               member<std::string>(in, "known_from")};
   }
-  if (!in.contains("algorithm")) return training::Unplanned{};
+  if (in.find("algorithm") == nullptr) return training::Unplanned{};
   auto algorithm = member<std::string>(in, "algorithm");
-  auto options = member(in, "options", decode<AlgorithmOptions>);
-  if (algorithm == collectives::automatic) return AutomaticCall{std::move(options)};
-  const auto wire = in.contains("wire") ? member(in, "wire", decode<Wire>) : Wire{};
-  return SimulatedCall{std::move(algorithm), std::move(options), wire};
+  auto options = member(in, "options", decode<collectives::AlgorithmOptions>);
+  if (algorithm == collectives::automatic) return training::AutomaticCall{std::move(options)};
+  const bool has_wire = in.find("wire") != nullptr;
+  return training::SimulatedCall{
+      std::move(algorithm), std::move(options),
+      has_wire ? member(in, "wire", decode<topology::Wire>) : topology::Wire{}};
 }
 
-}  // namespace
-
-template <>
-constexpr auto fields<CollectiveCall> =
-    std::tuple{field("collective", &CollectiveCall::collective),
-               field("count", &CollectiveCall::count),
-               field("element_size_bytes", &CollectiveCall::element_size),
-               field("root", &CollectiveCall::root),
-               field<Key::unless_default>("untold", &CollectiveCall::is_untold),
-               field<Key::unless_default>("group", &CollectiveCall::group),
-               field<Key::unless_default>("held_s", &CollectiveCall::held)};
-
-template <>
-json encode(const CollectiveCall& call) {
-  json out = json::object();
-  add_fields(call, out);
-  add_how(call, out);
-  return out;
-}
-
-template <>
-CollectiveCall decode(const json& in) {
-  auto call = decode_fields<CollectiveCall>(in);
-  call.how = how_of(in);
+CollectiveCall call_in(const JsonValue& in) {
+  auto call = decode<CollectiveCall>(in);
+  call.how = how_in(in);
   return call;
 }
 
-template <>
-constexpr auto fields<Operation> =
-    std::tuple{field("name", &Operation::name),
-               field("kind", &Operation::kind),
-               field("lane", &Operation::lane),
-               field("after", &Operation::after),
-               field<Key::unless_default>("rank_parts", &Operation::rank_parts),
-               field<Key::unless_default>("gradients", &Operation::gradients)};
-
-template <>
-json encode(const Operation& operation) {
-  json out = json::object();
-  add_fields(operation, out);
+void write_operation(JsonWriter& out, const Operation& operation) {
+  out.put_fields(operation);
   if (const CollectiveCall* call = call_of(operation)) {
-    out["call"] = encode(*call);
+    out.put_object("call", [&] { write_call(out, *call); });
   } else {
-    out["time_s"] = std::get<Seconds>(operation.work);
+    out.put("time_s", std::get<Seconds>(operation.work));
   }
-  return out;
 }
 
-template <>
-Operation decode(const json& in) {
-  auto operation = decode_fields<Operation>(in);
-  if (in.contains("time_s")) {
+Operation operation_in(const JsonValue& in) {
+  auto operation = decode<Operation>(in);
+  if (in.find("time_s") != nullptr) {
     operation.work = member<Seconds>(in, "time_s");
   } else {
-    operation.work = member(in, "call", decode<CollectiveCall>);
+    operation.work = member(in, "call", call_in);
   }
   return operation;
 }
 
-template <>
-constexpr auto fields<Lane> = std::tuple{field("name", &Lane::name), field("kind", &Lane::kind),
-                                         field("in_flight", &Lane::in_flight)};
-
-template <>
-constexpr auto fields<EngineTensor> = std::tuple{
-    field("count", &EngineTensor::count), field("element_size_bytes", &EngineTensor::element_size),
-    field("copy_in_s", &EngineTensor::copy_in), field("copy_out_s", &EngineTensor::copy_out),
-    field("divide_s", &EngineTensor::divide)};
-
-template <>
-constexpr auto fields<EngineRule> =
-    std::tuple{field("cycle_s", &EngineRule::cycle),
-               field("fusion_threshold_bytes", &EngineRule::fusion_threshold),
-               field("negotiation_s", &EngineRule::negotiation),
-               field("waits_for_calls", &EngineRule::waits_for_calls),
-               field<Key::may_lack>("launch_s", &EngineRule::launch),
-               field<Key::may_lack>("hierarchical", &EngineRule::is_hierarchical)};
-
-template <>
-constexpr auto fields<EngineLane> =
-    std::tuple{field("lane", &EngineLane::lane), field("tensors", &EngineLane::tensors)};
-
-// The keys of its rule are the lane's.
-template <>
-json encode(const EngineLane& engine) {
-  json out = json::object();
-  add_fields(engine, out);
-  add_fields(engine.rule, out);
-  return out;
+Interval interval_in(const JsonValue& in) {
+  if (!in.is_list() || in.list().size() != 3) {
+    throw std::runtime_error("is no [start, end, released by]");
+  }
+  return {in.list()[0].get<Seconds>(), in.list()[1].get<Seconds>(),
+          decode<std::optional<training::OperationId>>(in.list()[2])};
 }
 
-template <>
-EngineLane decode(const json& in) {
-  auto engine = decode_fields<EngineLane>(in);
-  engine.rule = decode<EngineRule>(in);
-  return engine;
+}  // namespace
+
+void write_program(JsonWriter& out, const StepProgram& program) {
+  out.object([&] {
+    out.put("lanes", program.lanes);
+    out.put_list("operations", program.operations, [&](const Operation& operation) {
+      out.object([&] { write_operation(out, operation); });
+    });
+    if (!program.engine) return;
+    out.put_object("engine", [&] {
+      out.put_fields(*program.engine);
+      out.put_fields(program.engine->rule);
+    });
+  });
 }
 
-template <>
-constexpr auto fields<StepProgram> =
-    std::tuple{field("lanes", &StepProgram::lanes), field("operations", &StepProgram::operations),
-               field("engine", &StepProgram::engine)};
-
-template <>
-json encode(const Interval& ran) {
-  json released_by = nullptr;
-  if (ran.released_by) released_by = *ran.released_by;
-  return json::array({ran.start, ran.end, std::move(released_by)});
+StepProgram decode_program(const JsonValue& in) {
+  StepProgram program;
+  program.lanes = member(in, "lanes", decode<std::vector<training::Lane>>);
+  program.operations = member(in, "operations", [](const JsonValue& operations) {
+    return decoded_list(operations, operation_in);
+  });
+  if (in.find("engine") != nullptr) {
+    program.engine = member(in, "engine", [](const JsonValue& engine) {
+      auto lane = decode<training::EngineLane>(engine);
+      decode_fields(engine, lane.rule);
+      return lane;
+    });
+  }
+  return program;
 }
 
-template <>
-Interval decode(const json& in) {
-  if (!in.is_array() || in.size() != 3) throw std::runtime_error("is no [start, end, released by]");
-  Interval interval{in[0].get<Seconds>(), in[1].get<Seconds>()};
-  if (!in[2].is_null()) interval.released_by = whole<training::OperationId>(in[2]);
-  return interval;
+void write_intervals(JsonWriter& out, const std::vector<Interval>& intervals) {
+  out.list(intervals, [&](const Interval& ran) {
+    out.begin_list();
+    out.value(ran.start);
+    out.value(ran.end);
+    out.value(ran.released_by);
+    out.end_list();
+  });
 }
 
-template <>
-constexpr auto fields<RankClass> =
-    std::tuple{field("ranks", &RankClass::ranks), field("intervals", &RankClass::intervals)};
+std::vector<Interval> decode_intervals(const JsonValue& in) {
+  return decoded_list(in, interval_in);
+}
 
-std::vector<Lane> decode_lanes(const json& in) { return decode<std::vector<Lane>>(in); }
+void write_classes(JsonWriter& out, const std::vector<RankClass>& classes) {
+  out.list(classes, [&](const RankClass& members) {
+    out.object([&] {
+      out.put("ranks", members.ranks);
+      out.key("intervals");
+      write_intervals(out, members.intervals);
+    });
+  });
+}
 
-json encode_program(const StepProgram& program) { return encode(program); }
-StepProgram decode_program(const json& in) { return decode<StepProgram>(in); }
+std::vector<RankClass> decode_classes(const JsonValue& in) {
+  return decoded_list(in, [](const JsonValue& one) {
+    return RankClass{member(one, "ranks", decode<std::vector<Rank>>),
+                     member(one, "intervals", decode_intervals)};
+  });
+}
 
-json encode_intervals(const std::vector<Interval>& intervals) { return encode(intervals); }
-std::vector<Interval> decode_intervals(const json& in) { return decode<std::vector<Interval>>(in); }
-
-json encode_classes(const std::vector<RankClass>& classes) { return encode(classes); }
-std::vector<RankClass> decode_classes(const json& in) { return decode<std::vector<RankClass>>(in); }
-
-}  // namespace paceline::traces
+}  // namespace traces
+}  // namespace paceline

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "traces/pytorch/nccl_names.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::kineto {
 
@@ -19,26 +19,26 @@ struct Arguments {
 };
 
 // Kernels and launches of torch 1.8 to 1.10 spell some of them their own way.
-inline constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 19>
-    argument_keys{{{"External id", &Arguments::external_id},
-                   {"external id", &Arguments::external_id},
-                   {"correlation", &Arguments::correlation},
-                   {"stream", &Arguments::stream},
-                   {"device", &Arguments::device},
-                   {"Collective name", &Arguments::collective},
-                   {"dtype", &Arguments::dtype},
-                   {"In msg nelems", &Arguments::in_count},
-                   {"Out msg nelems", &Arguments::out_count},
-                   {"Group size", &Arguments::group_size},
-                   {"Process Group Name", &Arguments::group},
-                   {"Process Group ID", &Arguments::group_number},
-                   {"Process Group Ranks", &Arguments::ranks},
-                   {"Seq", &Arguments::sequence},
-                   {"Input Dims", &Arguments::input_dims},
-                   {"Input dims", &Arguments::input_dims},
-                   {"Input type", &Arguments::input_types},
-                   {"wait_on_stream", &Arguments::waited_stream},
-                   {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}}};
+inline constexpr std::pair<std::string_view, std::string_view Arguments::*> argument_keys[] = {
+    {"External id", &Arguments::external_id},
+    {"external id", &Arguments::external_id},
+    {"correlation", &Arguments::correlation},
+    {"stream", &Arguments::stream},
+    {"device", &Arguments::device},
+    {"Collective name", &Arguments::collective},
+    {"dtype", &Arguments::dtype},
+    {"In msg nelems", &Arguments::in_count},
+    {"Out msg nelems", &Arguments::out_count},
+    {"Group size", &Arguments::group_size},
+    {"Process Group Name", &Arguments::group},
+    {"Process Group ID", &Arguments::group_number},
+    {"Process Group Ranks", &Arguments::ranks},
+    {"Seq", &Arguments::sequence},
+    {"Input Dims", &Arguments::input_dims},
+    {"Input dims", &Arguments::input_dims},
+    {"Input type", &Arguments::input_types},
+    {"wait_on_stream", &Arguments::waited_stream},
+    {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}};
 
 // One element of traceEvents.
 struct Event {
@@ -60,22 +60,20 @@ enum class Category : unsigned char {
 
 // Those of today and, with a capital letter, of torch 1.8 to 1.10.
 [[nodiscard]] inline Category category_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Category>, 12> categories{
-      {{"cpu_op", Category::operation},
-       {"Operator", Category::operation},
-       {"kernel", Category::kernel},
-       {"Kernel", Category::kernel},
-       {"gpu_memcpy", Category::copy},
-       {"Memcpy", Category::copy},
-       {"gpu_memset", Category::set},
-       {"Memset", Category::set},
-       {"user_annotation", Category::annotation},
-       {"gpu_user_annotation", Category::device_annotation},
-       {"User", Category::device_annotation},
-       {"cuda_sync", Category::wait}}};
-  for (const auto& [known, category] : categories) {
-    if (name == known) return category;
-  }
+  constexpr std::pair<std::string_view, Category> categories[] = {
+      {"cpu_op", Category::operation},
+      {"Operator", Category::operation},
+      {"kernel", Category::kernel},
+      {"Kernel", Category::kernel},
+      {"gpu_memcpy", Category::copy},
+      {"Memcpy", Category::copy},
+      {"gpu_memset", Category::set},
+      {"Memset", Category::set},
+      {"user_annotation", Category::annotation},
+      {"gpu_user_annotation", Category::device_annotation},
+      {"User", Category::device_annotation},
+      {"cuda_sync", Category::wait}};
+  if (const auto category = value_of(name, categories)) return *category;
   if (name == "Runtime" || name.ends_with("_runtime") || name.ends_with("_driver") ||
       name.starts_with("hip")) {
     return Category::launch;  // cuda_runtime, cuda_driver, hip_runtime_api
@@ -118,21 +116,19 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
 
 // Launches a CUDA graph: everything in it has the correlation of this one call.
 [[nodiscard]] inline bool is_graph_launch(std::string_view name) {
-  return name.find("GraphLaunch") != std::string_view::npos;  // cuda, cu, hip; _v10000 behind it
+  return contains(name, "GraphLaunch");  // cuda, cu, hip; _v10000 behind it
 }
 
 // Makes a stream wait for others: cudaStreamWaitEvent, hipStreamWaitEvent and the like.
 [[nodiscard]] inline bool lets_a_stream_wait(std::string_view name) {
-  return name.find("StreamWaitEvent") != std::string_view::npos;
+  return contains(name, "StreamWaitEvent");
 }
 
 // That, or makes the host wait for others. For one stream, which is compute's nearly always, is
 // none.
 [[nodiscard]] inline bool may_wait_for_streams(std::string_view name) {
-  for (const char* call : {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"}) {
-    if (name.find(call) != std::string_view::npos) return true;
-  }
-  return lets_a_stream_wait(name);
+  return lets_a_stream_wait(name) ||
+         contains_any(name, {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"});
 }
 
 // Whether anything of its arguments is used; they are most of a file.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "traces/device_trace/limits.h"
-#include "traces/kineto/call_arguments.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -15,6 +14,8 @@ namespace paceline::traces::kineto {
 namespace {
 
 using pytorch::annotated_call;
+using pytorch::collective_of;
+using pytorch::element_size_of;
 using pytorch::nanoseconds_of;
 using pytorch::recorded_call;
 
@@ -25,18 +26,17 @@ std::uint64_t number_or_0(std::string_view text) {
 // No profile lasts longer: what ends before it began, or never, is written as years.
 constexpr TraceTime a_day = 86'400'000'000'000;
 
-// Early profilers wrote "stream 7"; some numbers of threads are negative.
+// Early profilers wrote "stream 7".
+std::string_view last_word(std::string_view text) { return text.substr(text.rfind(' ') + 1); }
+
+// Some numbers of threads are negative.
 std::uint64_t thread_of(std::string_view text) {
-  const std::size_t space = text.rfind(' ');
-  if (space != std::string_view::npos) text.remove_prefix(space + 1);
-  return static_cast<std::uint64_t>(number_of<std::int64_t>(text).value_or(0));
+  return static_cast<std::uint64_t>(number_of<std::int64_t>(last_word(text)).value_or(0));
 }
 
 // Nothing for -1, which stands for none.
 std::optional<std::uint32_t> stream_of(std::string_view text) {
-  const std::size_t space = text.rfind(' ');
-  if (space != std::string_view::npos) text.remove_prefix(space + 1);
-  return number_of<std::uint32_t>(text);
+  return number_of<std::uint32_t>(last_word(text));
 }
 
 // Profilers that know no operation of a kernel repeat its correlation, which counts something else.
@@ -52,32 +52,71 @@ std::optional<std::uint64_t> operation_of(const Arguments& arguments) {
 
 bool ran_on_a_device(const TracedCollective& call) { return call.device.has_value(); }
 
-template <class T, class Start>
-void sort_by(std::vector<T>& list, const Start& start) {
-  std::stable_sort(list.begin(), list.end(),
-                   [&](const T& a, const T& b) { return start(a) < start(b); });
+// What the arguments of a call, or of its kernel, tell of it; times are left at 0.
+TracedCollective described(const Arguments& arguments) {
+  TracedCollective call;
+  call.kind = arguments.collective.substr(0, 64);
+  call.collective = collective_of(call.kind);
+  if (!call.kind.empty()) {
+    call.count = pytorch::larger_count(arguments.in_count, arguments.out_count);
+    call.element_size = element_size_of(arguments.dtype);
+  }
+  call.group_size = number_of<std::uint32_t>(arguments.group_size).value_or(0);
+  call.group = arguments.group.empty() ? arguments.group_number : arguments.group;
+  call.ranks = pytorch::ranks_of(arguments.ranks);
+  call.sequence = number_of<std::uint64_t>(arguments.sequence);
+  return call;
+}
+
+// The same of "nccl:all_reduce" and its inputs.
+TracedCollective annotated(std::string_view name, const Arguments& arguments) {
+  TracedCollective call;
+  call.kind = name.substr(pytorch::annotated_call.size(), 64);
+  call.collective = collective_of(call.kind);
+  const auto inputs = pytorch::tensors_of(arguments.input_dims, arguments.input_types);
+  if (!inputs) return call;
+  call.element_size = inputs->element_size;
+  if (!call.collective || !pytorch::takes_parts(*call.collective)) {
+    call.count = ElementCount(inputs->elements);
+  }
+  return call;
+}
+
+// The same of "symm_mem::multimem_all_reduce_" and its tensors.
+TracedCollective on_symmetric_memory(std::string_view name, const Arguments& arguments) {
+  TracedCollective call;
+  call.kind = name.substr(pytorch::symmetric_call.size(), 64);
+  call.collective = collective_of(call.kind);
+  const auto tensors = pytorch::each_tensor_of(arguments.input_dims, arguments.input_types);
+  if (tensors.empty()) return call;
+  call.element_size = tensors.front().element_size;
+  // Inputs and outputs stand side by side; what is copied into a buffer may be less than that has.
+  const bool is_copy = contains(call.kind, "_copy");
+  std::uint64_t count = tensors.front().elements;
+  for (const pytorch::Tensors& one : tensors) {
+    if (one.element_size != *call.element_size) continue;
+    count = is_copy ? std::min(count, one.elements) : std::max(count, one.elements);
+  }
+  const bool is_of_one =
+      call.collective && pytorch::takes_parts(*call.collective) && tensors.size() < 2;
+  if (!is_of_one) call.count = ElementCount(count);
+  return call;
 }
 
 }  // namespace
 
-void Gathering::skip(const char* what_is_wrong, std::uint64_t events) {
-  if (events == 0) return;
-  trace_.skipped += events;
-  trace_.skipped_for[what_is_wrong] += events;
-}
-
 void Gathering::take_broken() {
   ++trace_.events;
-  skip("no keys");
+  trace_.skip("no keys");
 }
 
 void Gathering::take(const Event& event) {
   ++trace_.events;
   if (event.phase != "X") return;
   const auto start = nanoseconds_of(event.start_us), length = nanoseconds_of(event.duration_us);
-  if (!start || !length) return skip("no time that can be read");
-  if (*length < 0) return skip("a negative duration");
-  if (*length > a_day) return skip("a duration of more than a day");
+  if (!start || !length) return trace_.skip("no time that can be read");
+  if (*length < 0) return trace_.skip("a negative duration");
+  if (*length > a_day) return trace_.skip("a duration of more than a day");
   earliest_ = std::min(earliest_, *start);
   const TraceTime end = *start + *length;
   switch (const Category category = category_of(event)) {
@@ -101,7 +140,7 @@ void Gathering::take_launch(const Event& event, TraceTime start) {
   const CollectiveKernel::Launch launch{start, thread_of(event.thread),
                                         is_graph_launch(event.name)};
   if (!launches_.try_emplace(correlation, launch).second) {
-    return skip("a correlation of another launch");
+    return trace_.skip("a correlation of another launch");
   }
   has_waits_of_streams_ = has_waits_of_streams_ || lets_a_stream_wait(event.name);
   if (may_wait_for_streams(event.name)) {
@@ -248,8 +287,8 @@ void Gathering::drop_far_times() {
   const TraceTime from = *middle - a_day, to = *middle + a_day;
   const auto is_far = [&](TraceTime time) { return time < from || time > to; };
   visit([&](auto& list, const auto& start_of) {
-    skip("a time of more than a day from most",
-         std::erase_if(list, [&](const auto& one) { return is_far(start_of(one)); }));
+    trace_.skip("a time of more than a day from most",
+                std::erase_if(list, [&](const auto& one) { return is_far(start_of(one)); }));
   });
   // These are of events that are counted above, too.
   std::erase_if(operations_, [&](const HostOperation& one) { return is_far(one.start); });
@@ -260,7 +299,7 @@ void Gathering::drop_far_times() {
 // An accumulation inside another one is of the same gradient. Without the sizes of all, what the
 // others leave of a bucket is not known: then none has one.
 void Gathering::join_gradients() {
-  sort_by(accumulations_, [](const Accumulation& one) {
+  std::ranges::stable_sort(accumulations_, {}, [](const Accumulation& one) {
     return std::make_tuple(one.thread, one.start, !one.has_hooks);
   });
   const Accumulation* around = nullptr;
@@ -326,33 +365,6 @@ void Gathering::join_waits() {
   trace_.waits = waits_of_compute(std::move(waits), trace_);
 }
 
-void Gathering::count_from_the_earliest() {
-  for (auto& task : trace_.tasks) {
-    task.start -= earliest_;
-    task.end -= earliest_;
-    if (task.launched) *task.launched -= earliest_;
-  }
-  for (auto& range : trace_.ranges) {
-    range.start -= earliest_;
-    range.end -= earliest_;
-  }
-  for (auto& gradient : trace_.gradients) {
-    gradient.ready -= earliest_;
-    gradient.copied -= earliest_;
-  }
-  for (auto& call : trace_.collectives) {
-    call.called -= earliest_;
-    call.returned -= earliest_;
-    if (!call.device) continue;
-    call.device->start -= earliest_;
-    call.device->end -= earliest_;
-  }
-  for (auto& wait : trace_.waits) {
-    wait.at -= earliest_;
-    wait.recorded -= earliest_;
-  }
-}
-
 std::string Gathering::device_name() const {
   // Containers number the devices they see, and profilers all of a machine: any is as good.
   const auto found = device_ ? device_names_.find(*device_) : device_names_.find("0");
@@ -364,11 +376,9 @@ std::string Gathering::device_name() const {
 // host.
 bool Gathering::has_training() const {
   const auto trains = [](const std::string& name) {
-    if (name.starts_with(optimizer_prefix)) return true;
-    constexpr std::array parts{
-        "multi_tensor_apply", "backward", "Backward", "_bwd", "dgrad", "wgrad", "adam", "Adam"};
-    return std::ranges::any_of(
-        parts, [&](const char* part) { return name.find(part) != std::string::npos; });
+    return name.starts_with(optimizer_prefix) ||
+           contains_any(name, {"multi_tensor_apply", "backward", "Backward", "_bwd", "dgrad",
+                               "wgrad", "adam", "Adam"});
   };
   return trace_.has_training || !trace_.gradients.empty() ||
          std::ranges::any_of(trace_.names, trains);
@@ -379,10 +389,7 @@ DeviceTrace Gathering::trace() {
   join_gradients();
   join();
   join_waits();
-  count_from_the_earliest();
-  sort_by(trace_.tasks, [](const auto& task) { return task.start; });
-  sort_by(trace_.ranges, [](const auto& range) { return range.start; });
-  sort_by(trace_.gradients, [](const auto& gradient) { return gradient.ready; });
+  count_from(trace_, earliest_);
   trace_.has_training = has_training();
   trace_.device = device_name();
   trace_.devices = static_cast<std::uint32_t>(device_names_.size());

@@ -11,8 +11,7 @@
 
 #include "traces/device_trace/device_trace.h"
 #include "traces/kineto/event.h"
-#include "traces/kineto/host_waits.h"
-#include "traces/kineto/host_work.h"
+#include "traces/kineto/host.h"
 #include "traces/kineto/joined_calls.h"
 #include "traces/pytorch/scalars.h"
 
@@ -48,7 +47,6 @@ class Gathering {
     std::optional<pytorch::Tensors> tensor;
   };
 
-  void skip(const char* what_is_wrong, std::uint64_t events = 1);
   void take_device_work(const Event& event, Category category, TraceTime start, TraceTime end);
   void take_collective_kernel(const Event& event, TraceTime start, TraceTime end);
   void take_launch(const Event& event, TraceTime start);
@@ -64,7 +62,6 @@ class Gathering {
   void join_gradients();
   void join();
   void join_waits();
-  void count_from_the_earliest();
   [[nodiscard]] std::string device_name() const;
   [[nodiscard]] bool has_training() const;
 

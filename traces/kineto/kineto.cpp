@@ -2,23 +2,17 @@
 
 #include <simdjson.h>
 
+#include "traces/json/on_demand.h"
 #include "traces/kineto/event.h"
 #include "traces/kineto/gathering.h"
-#include "traces/pytorch/on_demand.h"
 
 namespace paceline::traces {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
 using kineto::Arguments;
 using kineto::Category;
 using kineto::Event;
 using kineto::Gathering;
-using pytorch::is_array;
-using pytorch::is_object;
-using pytorch::key_of;
-using pytorch::spelled;
-using pytorch::unescaped;
 
 constexpr const char* what_to_give =
     "give the JSON that torch.profiler exports, whole and unpacked";
@@ -27,8 +21,8 @@ Arguments arguments_of(ondemand::value value) {
   Arguments arguments;
   for (ondemand::field field : value.get_object()) {
     const std::string_view key = key_of(field);
-    for (const auto& [known, member] : kineto::argument_keys) {
-      if (key == known) arguments.*member = spelled(field.value());
+    if (const auto member = value_of(key, kineto::argument_keys)) {
+      arguments.** member = spelled(field.value());
     }
   }
   return arguments;
@@ -110,9 +104,7 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
 
 // Only the events, by what torch writes without Kineto.
 bool is_list(std::string_view json) {
-  const std::string_view beginning = pytorch::beginning_of_array(json);
-  return beginning.find(kineto::host_process) != std::string_view::npos ||
-         beginning.find(kineto::device_process) != std::string_view::npos;
+  return contains_any(beginning_of_array(json), {kineto::host_process, kineto::device_process});
 }
 
 DeviceTrace read_whole(std::string_view json, bool was_cut) {
@@ -121,14 +113,14 @@ DeviceTrace read_whole(std::string_view json, bool was_cut) {
   if (was_cut) gathering.take_end();
   // What it gathers are views of the text, which lasts no longer than these.
   if (is_list(json)) {
-    pytorch::read_array(json, what_to_give, [&](ondemand::document& document) {
+    read_json(json, what_to_give, [&](ondemand::document& document) {
       take_events(document.get_array(), gathering);
       trace = gathering.trace();
     });
     return trace;
   }
   const char* no_object = "is no object with traceEvents";
-  pytorch::read_object(json, no_object, what_to_give, [&](ondemand::document& document) {
+  read_object(json, no_object, what_to_give, [&](ondemand::document& document) {
     if (!take_all(document, gathering)) throw FormatError(0, "has no traceEvents", what_to_give);
     trace = gathering.trace();
   });
@@ -138,18 +130,16 @@ DeviceTrace read_whole(std::string_view json, bool was_cut) {
 }  // namespace
 
 bool is_kineto(std::string_view json) {
-  const std::string_view beginning = pytorch::beginning_of_object(json);
-  for (const char* key : {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) {
-    if (beginning.find(key) != std::string_view::npos) return true;
-  }
-  return is_list(json);
+  return contains_any(beginning_of_object(json),
+                      {"\"schemaVersion\"", "\"deviceProperties\"", "\"traceEvents\""}) ||
+         is_list(json);
 }
 
 DeviceTrace read_kineto(std::string_view json) {
   try {
     return read_whole(json, false);
   } catch (const FormatError& error) {
-    const auto closed = pytorch::closed_where_cut(json, is_list(json) ? 1 : 2);
+    const auto closed = closed_where_cut(json, is_list(json) ? 1 : 2);
     if (!closed) throw;
     try {
       DeviceTrace trace = read_whole(*closed, true);

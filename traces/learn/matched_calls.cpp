@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "models/stats/quantile.h"
+
 namespace paceline::traces {
 namespace {
 
@@ -39,12 +41,6 @@ const TracedCollective::OnDevice& device(std::span<const DeviceTrace> traces,
   return *traces[at.trace].collectives[at.collective].device;
 }
 
-TraceTime median(std::vector<TraceTime> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 // From what each trace shares with the first.
 std::vector<std::optional<TraceTime>> clocks_of(std::span<const DeviceTrace> traces,
                                                 const std::vector<MatchedCall>& calls) {
@@ -56,7 +52,7 @@ std::vector<std::optional<TraceTime>> clocks_of(std::span<const DeviceTrace> tra
   }
   std::vector<std::optional<TraceTime>> clocks(traces.size());
   for (std::size_t t = 0; t < traces.size(); ++t) {
-    if (!behind[t].empty()) clocks[t] = median(std::move(behind[t]));
+    if (!behind[t].empty()) clocks[t] = stats::lower_median(std::move(behind[t]));
   }
   return clocks;
 }

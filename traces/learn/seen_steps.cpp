@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/stats/interval_set.h"
+#include "models/stats/quantile.h"
 
 namespace paceline::traces {
 namespace {
@@ -16,10 +17,7 @@ using Intervals = stats::IntervalSet<TraceTime>;
 constexpr std::string_view data_loader = "enumerate(DataLoader)";
 
 Seconds median(std::vector<Seconds> values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return values.empty() ? Seconds() : stats::lower_median(std::move(values));
 }
 
 // By collective of each trace.

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/stats/interval_set.h"
-#include "traces/learn/repeated_steps.h"
 
 namespace paceline::traces {
 namespace {
@@ -27,6 +28,67 @@ std::vector<StepProfile> named_steps(const DeviceTrace& trace) {
   const auto same = [](const StepProfile& a, const StepProfile& b) { return a.name == b.name; };
   steps.erase(std::unique(steps.begin(), steps.end(), same), steps.end());
   return steps;
+}
+
+// Between one boundary and the next.
+std::vector<StepProfile> between(const std::vector<TraceTime>& boundaries) {
+  std::vector<StepProfile> steps;
+  for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
+    StepProfile& step = steps.emplace_back();
+    step.name = "step " + std::to_string(i + 1);
+    step.host_start = boundaries[i];
+    step.host_end = boundaries[i + 1];
+  }
+  return steps;
+}
+
+std::vector<TraceTime> optimizer_ends(const DeviceTrace& trace) {
+  std::vector<TraceTime> ends;
+  for (const DeviceTrace::Range& range : trace.ranges) {
+    if (trace.names[range.name].starts_with(optimizer_prefix)) ends.push_back(range.end);
+  }
+  std::ranges::sort(ends);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return ends;
+}
+
+bool are_alike(const TracedCollective& a, const TracedCollective& b) {
+  return std::tie(a.kind, a.count, a.element_size, a.group, a.group_size) ==
+         std::tie(b.kind, b.count, b.element_size, b.group, b.group_size);
+}
+
+// Of the collectives; 0 where there is none, or all are alike: buckets of one step are, often. What
+// repeats is shorter by a period than what it is taken from: the longest beginning that is an end,
+// too (Knuth, Morris and Pratt).
+std::size_t period(const std::vector<TracedCollective>& calls) {
+  std::vector<std::size_t> longest(calls.size() + 1);  // such a beginning of the first i calls
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    std::size_t length = longest[i];
+    while (length > 0 && !are_alike(calls[length], calls[i])) length = longest[length];
+    longest[i + 1] = are_alike(calls[length], calls[i]) ? length + 1 : 0;
+  }
+  const std::size_t shortest = calls.size() - longest.back();
+  return shortest == 1 || shortest * 2 > calls.size() ? 0 : shortest;
+}
+
+// The last thing that the host did, as far as the trace records it.
+TraceTime end_of(const DeviceTrace& trace) {
+  TraceTime end = 0;
+  for (const auto& range : trace.ranges) end = std::max(end, range.end);
+  for (const auto& task : trace.tasks) end = std::max(end, task.launched.value_or(task.start) + 1);
+  for (const auto& call : trace.collectives) end = std::max(end, call.returned + 1);
+  return end;
+}
+
+std::vector<TraceTime> first_calls(const DeviceTrace& trace) {
+  std::vector<TracedCollective> calls = trace.collectives;
+  std::ranges::stable_sort(calls, {}, &TracedCollective::called);
+  const std::size_t every = period(calls);
+  std::vector<TraceTime> boundaries;
+  if (every == 0) return boundaries;
+  for (std::size_t i = 0; i < calls.size(); i += every) boundaries.push_back(calls[i].called);
+  boundaries.push_back(end_of(trace));
+  return boundaries;
 }
 
 // The step that the host was in at a time; the last that had begun.
@@ -143,6 +205,12 @@ void drop_cut_lengths(std::vector<StepProfile>& steps) {
 
 }  // namespace
 
+std::vector<StepProfile> repeated_steps(const DeviceTrace& trace) {
+  if (!trace.has_times) return {};
+  auto steps = between(optimizer_ends(trace));
+  return steps.empty() ? between(first_calls(trace)) : steps;
+}
+
 std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
   std::vector<StepProfile> steps = named_steps(trace);
   if (steps.empty()) steps = repeated_steps(trace);
@@ -169,17 +237,6 @@ std::vector<StepProfile> profile_steps(const DeviceTrace& trace) {
   count_gradients(trace, steps);
   if (trace.is_cut) drop_cut_lengths(steps);
   return steps;
-}
-
-std::optional<Seconds> median_length(const std::vector<StepProfile>& steps) {
-  std::vector<Seconds> lengths;
-  for (const StepProfile& step : steps) {
-    if (step.length) lengths.push_back(*step.length);
-  }
-  if (lengths.empty()) return std::nullopt;
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-  std::ranges::nth_element(lengths, middle);
-  return *middle;
 }
 
 }  // namespace paceline::traces

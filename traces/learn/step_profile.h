@@ -43,12 +43,17 @@ struct StepProfile {
 };
 
 // The steps of a trace: the ranges that PyTorch's profiler names ProfilerStep#N, or else what
-// repeats (repeated_steps.h). Of a file that is cut off the last one that the device was in has no
-// length, where another one has. Work of the device belongs to the step in which the host launched
-// it, or, where that is not known, in which it ran. Empty when the trace has neither.
+// repeats: optimizers' ranges, or a sequence of collectives. Of a file that is cut off the last one
+// that the device was in has no length, where another one has. Work of the device belongs to the
+// step in which the host launched it, or, where that is not known, in which it ran. Empty when the
+// trace has neither.
 [[nodiscard]] std::vector<StepProfile> profile_steps(const DeviceTrace& trace);
 
-// The median length of those that have one; of two the lower. nullopt without any.
-[[nodiscard]] std::optional<Seconds> median_length(const std::vector<StepProfile>& steps);
+// Steps of a trace that names none, by what repeats: from the end of one "Optimizer.step..." range
+// on the host to that of the next; or else, where the collectives are one sequence of at least two
+// that repeats at least twice, from the first of a sequence to the first of the next, to the end of
+// the trace the last. Only names and times on the host are filled. None of a trace without times,
+// or when nothing repeats.
+[[nodiscard]] std::vector<StepProfile> repeated_steps(const DeviceTrace& trace);
 
 }  // namespace paceline::traces

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "traces/learn/rank_step.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/waits.h"
 #include "traces/text/format_error.h"

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "models/stats/quantile.h"
+
 namespace paceline::traces {
 namespace {
 
@@ -97,12 +99,6 @@ std::optional<UnfinishedCall> unfinished_of(const std::string& name, const Group
   return first;
 }
 
-Seconds median_of(std::vector<TraceTime> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::ranges::nth_element(times, middle);
-  return seconds_of(*middle);
-}
-
 }  // namespace
 
 std::vector<UnfinishedCall> unfinished_calls(std::span<const DeviceTrace> traces) {
@@ -133,8 +129,8 @@ std::vector<CalledLate> calls_by_clock(std::span<const DeviceTrace> traces) {
   }
   std::vector<CalledLate> late;
   for (const auto& [trace, times] : behind) {
-    late.push_back(
-        {trace, lasts[trace], median_of(times), seconds_of(*std::ranges::max_element(times))});
+    late.push_back({trace, lasts[trace], seconds_of(stats::lower_median(times)),
+                    seconds_of(*std::ranges::max_element(times))});
   }
   return late;
 }

@@ -1,20 +1,19 @@
 #include "traces/nccl_inspector/nccl_inspector.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "traces/device_trace/limits.h"
-#include "traces/json/values.h"
+#include "traces/json/json_value.h"
+#include "traces/pytorch/nccl_names.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -24,52 +23,38 @@ namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using nlohmann::json;
 
 constexpr const char* breaks_off = "the line breaks off, or is no JSON";
 
-// NCCL's names of functions.
-constexpr std::array<std::pair<std::string_view, Collective>, 8> names{
-    {{"AllReduce", Collective::all_reduce},
-     {"ReduceScatter", Collective::reduce_scatter},
-     {"AllGather", Collective::all_gather},
-     {"Broadcast", Collective::broadcast},
-     {"Reduce", Collective::reduce},
-     {"AlltoAll", Collective::all_to_all},
-     {"Scatter", Collective::scatter},
-     {"Gather", Collective::gather}}};
-
-Collective collective_of(const json& in) {
-  const auto name = in.get<std::string>();
-  for (const auto& [known, collective] : names) {
-    if (name == known) return collective;
-  }
-  throw std::runtime_error("none of ours: " + shown(name));
+Collective collective_of(const JsonValue& in) {
+  if (const auto collective = pytorch::collective_of(in.text())) return *collective;
+  throw std::runtime_error("none of ours: " + shown(in.text()));
 }
 
-Bytes size_of(const json& in) {
-  const auto size = in.is_number_unsigned() ? measured_size(in.dump()) : std::nullopt;
+Bytes size_of(const JsonValue& in) {
+  const auto size = measured_size(in.if_whole());
   if (!size) throw std::runtime_error("is no size");
   return *size;
 }
 
-Seconds time_of(const json& in) {
+Seconds time_of(const JsonValue& in) {
   constexpr double microsecond = 1e-6;
-  const auto time = in.is_number() ? measured_time(in.get<double>(), microsecond) : std::nullopt;
+  const auto us = in.if_number();
+  const auto time = us ? measured_time(*us, microsecond) : std::nullopt;
   if (!time) throw std::runtime_error("is no time that was measured");
   return *time;
 }
 
 // Whether a size is of one rank's share, as the bandwidth tells.
-bool is_of_a_share(const InspectedCall& call, const json& perf) {
+bool is_of_a_share(const InspectedCall& call, const JsonValue& perf) {
   const bool has_shares =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
-  const auto found = perf.find("coll_algobw_gbs");
-  if (found == perf.end()) {
+  const JsonValue* found = perf.find("coll_algobw_gbs");
+  if (found == nullptr) {
     if (!has_shares) return false;
     throw std::runtime_error("has no coll_algobw_gbs, which tells whether a size is of all ranks");
   }
-  const double told = found->is_number() ? found->get<double>() : 0;
+  const double told = found->if_number().value_or(0);
   const double of_size = static_cast<double>(call.size.value()) / call.time.value() / 1e9;
   constexpr double loose = 0.05, decimals = 1e-6;  // it has six
   const auto fits = [&](double other) {
@@ -80,21 +65,22 @@ bool is_of_a_share(const InspectedCall& call, const json& perf) {
   throw std::runtime_error("coll_algobw_gbs is not that of its size and time");
 }
 
-void take_header(const json& header, InspectedCall& call) {
-  call.communicator = member(header, "id", [](const json& id) {
-    return id.is_string() ? id.get<std::string>() : std::to_string(whole<std::uint64_t>(id));
+void take_header(const JsonValue& header, InspectedCall& call) {
+  call.communicator = member(header, "id", [](const JsonValue& id) {
+    const auto number = id.if_whole();
+    return number ? std::to_string(*number) : id.text();
   });
-  call.rank = member(header, "rank", whole<std::uint32_t>);
-  call.nodes = member(header, "nnodes", whole<std::uint32_t>);
+  call.rank = member<std::uint32_t>(header, "rank");
+  call.nodes = member<std::uint32_t>(header, "nnodes");
   if (call.rank >= call.ranks) throw std::runtime_error("rank: is not below n_ranks");
   if (call.nodes == 0 || call.nodes > call.ranks) {
     throw std::runtime_error("nnodes: is not of 1 to n_ranks");
   }
 }
 
-void take_perf(const json& perf, InspectedCall& call) {
+void take_perf(const JsonValue& perf, InspectedCall& call) {
   call.collective = member(perf, "coll", collective_of);
-  call.sequence = member(perf, "coll_sn", whole<std::uint64_t>);
+  call.sequence = member<std::uint64_t>(perf, "coll_sn");
   call.size = member(perf, "coll_msg_size_bytes", size_of);
   call.time = member(perf, "coll_exec_time_us", time_of);
   if (!is_of_a_share(call, perf)) return;
@@ -104,77 +90,46 @@ void take_perf(const json& perf, InspectedCall& call) {
 }
 
 // All of it may be missing, or of another kind.
-void take_metadata(const json& in, InspectedCall& call) {
-  const auto found = in.find("metadata");
-  if (found == in.end() || !found->is_object()) return;
-  const auto at = found->find("dump_timestamp_us"), host = found->find("hostname");
-  if (at != found->end() && at->is_number_unsigned()) call.dumped_us = at->get<std::uint64_t>();
-  if (host != found->end() && host->is_string()) call.host = shown(host->get<std::string>());
+void take_metadata(const JsonValue& metadata, InspectedCall& call) {
+  call.dumped_us = metadata["dump_timestamp_us"].if_whole();
+  call.host = shown(metadata["hostname"].text_or_empty());
 }
 
 // Throws std::runtime_error where it is no measurement, FormatError where the whole is absurd.
-InspectedCall call_of(const json& in, std::size_t line) {
+InspectedCall call_of(const JsonValue& in, std::size_t line) {
   InspectedCall call;
   call.line = line;
-  call.ranks = member(in, "header", [](const json& header) {
-    return member(header, "n_ranks", whole<std::uint32_t>);
+  call.ranks = member(in, "header", [](const JsonValue& header) {
+    return member<std::uint32_t>(header, "n_ranks");
   });
   if (call.ranks > traced_ranks_most) {
     throw FormatError(line, "n_ranks is " + more_than_a_run_has(call.ranks),
                       "give what NCCL's inspector wrote");
   }
-  const auto take = [&](const char* key, const auto& take_object) {
-    member(in, key, [&](const json& object) {
-      take_object(object, call);
-      return true;
-    });
-  };
-  take("header", take_header);
-  take("coll_perf", take_perf);
-  take_metadata(in, call);
+  member(in, "header", [&](const JsonValue& header) { take_header(header, call); });
+  member(in, "coll_perf", [&](const JsonValue& perf) { take_perf(perf, call); });
+  take_metadata(in["metadata"], call);
   return call;
 }
 
-void take_object(std::size_t number, std::string_view text, InspectedFile& file) {
-  const json in = json::parse(text, nullptr, false);
-  if (in.is_discarded()) {
-    file.skipped.push_back({number, breaks_off});
-  } else if (in.is_object() && in.contains("coll_perf")) {
-    try {
-      file.calls.push_back(call_of(in, number));
-    } catch (const FormatError&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      file.skipped.push_back({number, error.what()});
-    }
+std::optional<JsonValue> parsed_object(std::string_view text) {
+  try {
+    return parse_json(text, "");
+  } catch (const FormatError&) {
+    return std::nullopt;
   }
 }
 
-// How many braces a text leaves open, but for those in strings.
-class Depth {
- public:
-  void take(std::string_view text) {
-    for (const char c : text) {
-      if (is_escaped_) {
-        is_escaped_ = false;
-      } else if (in_string_) {
-        is_escaped_ = c == '\\';
-        in_string_ = c != '"';
-      } else if (c == '"') {
-        in_string_ = true;
-      } else if (c == '{') {
-        ++open_;
-      } else if (c == '}') {
-        --open_;
-      }
-    }
+void take_object(std::size_t number, const JsonValue& in, InspectedFile& file) {
+  if (in.find("coll_perf") == nullptr) return;
+  try {
+    file.calls.push_back(call_of(in, number));
+  } catch (const FormatError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    file.skipped.push_back({number, error.what()});
   }
-  [[nodiscard]] bool is_closed() const { return open_ <= 0 && !in_string_; }
-
- private:
-  std::ptrdiff_t open_ = 0;
-  bool in_string_ = false, is_escaped_ = false;
-};
+}
 
 // Objects out of lines: one a line, or one over several.
 class ObjectReader {
@@ -182,14 +137,26 @@ class ObjectReader {
   explicit ObjectReader(InspectedFile& file) : file_(file) {}
 
   void take(std::size_t number, std::string_view line) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first == line.npos) return;
-    const std::string_view words = line.substr(first);
+    line = trimmed(line);
+    if (line.empty()) return;
     // What is within an object has a key before its brace: another begins, and the last broke off.
-    if (!text_.empty() && words.front() == '{') end();
-    if (text_.empty()) return begin(number, words);
-    text_ += '\n';
-    add(words);
+    if (line.front() == '{') {
+      end();
+      number_ = number;
+    } else if (text_.empty()) {
+      const bool is_of_list = line.find_first_not_of("[], \t") == line.npos;
+      if (!is_of_list) file_.skipped.push_back({number, breaks_off});
+      return;
+    }
+    constexpr std::size_t most = 65536;  // one has less than 2,000 bytes
+    text_.append(line) += '\n';
+    if (text_.size() > most) return end();
+    const std::size_t last = text_.find_last_not_of(",\n");  // commas are of a list
+    if (text_[last] != '}') return;
+    const auto in = parsed_object(std::string_view(text_).substr(0, last + 1));
+    if (!in) return;
+    take_object(number_, *in, file_);
+    text_.clear();
   }
   // What is open breaks off.
   void end() {
@@ -198,30 +165,9 @@ class ObjectReader {
   }
 
  private:
-  void begin(std::size_t number, std::string_view words) {
-    if (words.find_first_not_of("[], \t") == words.npos) return;  // a list of them
-    number_ = number;
-    depth_ = {};
-    if (words.front() == '{') return add(words);
-    file_.skipped.push_back({number, breaks_off});
-  }
-
-  void add(std::string_view words) {
-    constexpr std::size_t most = 65536;  // one has less than 2,000 bytes
-    text_ += words;
-    depth_.take(words);
-    if (text_.size() > most) return end();
-    if (!depth_.is_closed()) return;
-    std::string_view object = text_;
-    if (object.ends_with(',')) object.remove_suffix(1);  // in a list
-    take_object(number_, object, file_);
-    text_.clear();
-  }
-
   InspectedFile& file_;
   std::string text_;
   std::size_t number_ = 0;
-  Depth depth_;
 };
 
 // Of all ranks that are known of a call.
@@ -339,15 +285,10 @@ class InspectedLog : public JoinedLog {
 
 bool is_nccl_inspector(std::string_view text) {
   const std::string_view beginning = text.substr(0, 65536);
-  if (beginning.find("\"coll_perf\"") == std::string_view::npos ||
-      beginning.find("\"header\"") == std::string_view::npos) {
-    return false;
-  }
+  if (!contains(beginning, "\"coll_perf\"") || !contains(beginning, "\"header\"")) return false;
   const CleanText clean(beginning);
-  return std::ranges::any_of(clean.lines(), [](const CleanLine& line) {
-    const std::size_t first = line.text.find_first_not_of(" \t");
-    return first != line.text.npos && line.text[first] == '{';
-  });
+  return std::ranges::any_of(
+      clean.lines(), [](const CleanLine& line) { return trimmed(line.text).starts_with('{'); });
 }
 
 InspectedFile parse_nccl_inspector(std::string_view text) {

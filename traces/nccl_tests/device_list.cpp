@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
@@ -54,32 +54,24 @@ void DeviceList::tell(CollectiveLog& log, std::uint64_t gpus_each) const {
   log.nodes = static_cast<std::uint32_t>(hosts.size());
 }
 
-bool is_device_line(const std::vector<std::string_view>& words) {
+std::optional<DeviceList::Device> device_in(std::string_view line,
+                                            const std::vector<std::string_view>& words) {
   const std::size_t at = !words.empty() && words[0] == "#" ? 1 : 0;
-  return words.size() >= at + 7 && words[at] == "Rank" && is_whole_number(words[at + 1]) &&
-         std::find(words.begin(), words.end(), "on") != words.end();
-}
-
-void take_device_line(std::string_view line, const std::vector<std::string_view>& words,
-                      DeviceList& list) {
-  if (!is_device_line(words)) return;
-  const std::size_t at = words[0] == "#" ? 1 : 0;
-  const auto on = std::find(words.begin(), words.end(), "on");
-  if (words.end() - on < 5) return;
-  const std::uint64_t rank = number_of<std::uint64_t>(words[at + 1]).value_or(ranks_most);
-  const std::uint64_t group =
-      words[at + 2] == "Group" ? number_of<std::uint64_t>(words[at + 3]).value_or(0) : 0;
+  const auto on = std::ranges::find(words, "on");
+  if (words.size() < at + 7 || words[at] != "Rank" || !is_whole_number(words[at + 1]) ||
+      words.end() - on < 5) {
+    return std::nullopt;
+  }
+  const bool has_group = words[at + 2] == "Group";
   const auto from = [&](std::ptrdiff_t word) {
     return static_cast<std::size_t>(on[word].data() - line.data());
   };
   // "device  0 [0x27]" and what follows, the name.
   const std::string_view place = line.substr(from(3), from(4) + on[4].size() - from(3));
-  std::string_view name;
-  if (words.end() - on > 5) {
-    name = line.substr(from(5));
-    name = name.substr(0, name.find_last_not_of(" \t") + 1);
-  }
-  list.add({rank, group, on[1], name, place});
+  return DeviceList::Device{
+      number_of<std::uint64_t>(words[at + 1]).value_or(ranks_most),
+      has_group ? number_of<std::uint64_t>(words[at + 3]).value_or(0) : 0, on[1],
+      words.end() - on > 5 ? trimmed(line.substr(from(5))) : std::string_view(), place};
 }
 
 }  // namespace paceline::traces

@@ -51,10 +51,8 @@ class DeviceList {
 };
 
 // "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB", of whose words the #
-// may be missing; nothing of other lines.
-void take_device_line(std::string_view line, const std::vector<std::string_view>& words,
-                      DeviceList& list);
-
-[[nodiscard]] bool is_device_line(const std::vector<std::string_view>& words);
+// may be missing; nullopt for other lines.
+[[nodiscard]] std::optional<DeviceList::Device> device_in(
+    std::string_view line, const std::vector<std::string_view>& words);
 
 }  // namespace paceline::traces

@@ -17,20 +17,16 @@ constexpr std::size_t words_before = 3;
 // Time, algbw, busbw, how wrong the result was; with -I also i_min, i_max, i_p99 and i_cv%.
 constexpr std::size_t words_a_half = 4, words_a_half_per_iteration = 8;
 
-bool has(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Of a table of `paceline collective --measure`: after the last "#wrong".
 std::size_t columns_of_ours(const Words& words) {
-  if (!has(words, "alone")) return 0;
+  if (!is_one_of("alone", words)) return 0;
   const auto last = std::find(words.rbegin(), words.rend(), "#wrong");
   return static_cast<std::size_t>(last - words.rbegin());
 }
 
 bool is_redop(std::string_view word) {
   constexpr std::string_view known[] = {"sum", "prod", "max", "min", "avg", "mulsum", "none"};
-  return std::find(std::begin(known), std::end(known), word) != std::end(known);
+  return is_one_of(word, known);
 }
 
 // test_typenames of src/common.cu, old and new, and RCCL's.
@@ -38,12 +34,12 @@ bool is_type(std::string_view word) {
   constexpr std::string_view known[] = {
       "int8",   "uint8",    "int32",  "uint32", "int64",    "uint64",   "half", "float",
       "double", "bfloat16", "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", "char", "int"};
-  return std::find(std::begin(known), std::end(known), word) != std::end(known);
+  return is_one_of(word, known);
 }
 
 // "2025-11-21 22:10:13" ends rows where it was asked for.
 bool ends_in_timestamp(const Words& words) {
-  return words.size() >= words_before + 2 && words.back().find(':') != std::string_view::npos &&
+  return words.size() >= words_before + 2 && contains(words.back(), ':') &&
          words[words.size() - 2].find('-', 1) != std::string_view::npos;
 }
 
@@ -90,11 +86,12 @@ void take_words(const Words& words, std::size_t at, ParsedRow& parsed) {
 }  // namespace
 
 std::optional<TableLayout> layout_of(const Words& words) {
-  const bool cpu_times = has(words, "cputime");
-  if (!has(words, "size") || !has(words, "count") || !has(words, "type")) return std::nullopt;
-  if (!cpu_times && !has(words, "time")) return std::nullopt;
-  TableLayout layout{true,      has(words, "root"),     has(words, "i_min"),
-                     cpu_times, columns_of_ours(words), has(words, "redop"),
+  const bool cpu_times = is_one_of("cputime", words);
+  if (!is_one_of("size", words) || !is_one_of("count", words) || !is_one_of("type", words))
+    return std::nullopt;
+  if (!cpu_times && !is_one_of("time", words)) return std::nullopt;
+  TableLayout layout{true,      is_one_of("root", words), is_one_of("i_min", words),
+                     cpu_times, columns_of_ours(words),   is_one_of("redop", words),
                      ""};
   const std::size_t first = words[0] == "#" ? 1 : 0;
   if (words[first] != "size" && words[first + 1] == "size") layout.leading = words[first];

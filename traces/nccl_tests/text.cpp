@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/nccl_tests/row.h"
@@ -23,21 +23,19 @@ using Words = std::vector<std::string_view>;
 
 // "NCCL version 2.8.4-1+cuda11.2", or the code 22903 that nccl-tests print. Empty for neither.
 std::string version_in(std::string_view line) {
-  constexpr std::string_view library = "nccl-library=", name = "NCCL version";
   constexpr std::string_view digits = "0123456789";
   constexpr std::size_t longest = 16;
   std::string_view word;
-  if (const auto at = line.find(library); at != std::string_view::npos) {
-    word = line.substr(at + library.size());
-  } else if (const auto in = line.find(name); in != std::string_view::npos) {
-    const auto rest = line.substr(in + name.size());
-    const auto first = rest.find_first_not_of(": v");  // "NCCL version: not stated" has none
-    if (first != std::string_view::npos) word = rest.substr(first);
+  if (const auto code = behind(line, "nccl-library=")) {
+    word = *code;
+  } else if (const auto named = behind(line, "NCCL version")) {
+    const auto first = named->find_first_not_of(": v");  // "NCCL version: not stated" has none
+    if (first != std::string_view::npos) word = named->substr(first);
   }
   word = word.substr(0, word.find_first_not_of("0123456789."));
   word = word.substr(0, word.find_last_of(digits) + 1);  // the full stop of a sentence
   if (word.empty() || word.size() > longest || word.front() == '.') return "";
-  if (word.find('.') != std::string_view::npos) return std::string(word);
+  if (contains(word, '.')) return std::string(word);
   return version_of_code(number_of<std::uint64_t>(word).value_or(0));
 }
 
@@ -49,15 +47,12 @@ bool is_start_of_row(const Words& words) {
 
 // The line that says what a run was asked for, before its devices.
 bool starts_run(std::string_view line) {
-  return line.find("minBytes") != std::string_view::npos &&
-         line.find("maxBytes") != std::string_view::npos;
+  return contains(line, "minBytes") && contains(line, "maxBytes");
 }
 
 // Why a run ended early, as it prints it (TESTCHECK, NCCLCHECK and CUDACHECK of src/common.h).
 bool is_failure(std::string_view line) {
-  constexpr std::string_view known[] = {"Test NCCL failure", "Test CUDA failure", "Test failure"};
-  return std::ranges::any_of(
-      known, [&](std::string_view one) { return line.find(one) != std::string_view::npos; });
+  return contains_any(line, {"Test NCCL failure", "Test CUDA failure", "Test failure"});
 }
 
 // A table and what was said of it.
@@ -146,19 +141,19 @@ class TextReader {
       close();
       open_.layout = *layout;
     }
-    const bool is_device = is_device_line(words);
-    const bool lists = line.text.find("Using devices") != std::string_view::npos;
-    if (starts_run(line.text) || lists || (is_device && open_.is_filled())) {
+    const auto device = device_in(line.text, words);
+    const bool lists = contains(line.text, "Using devices");
+    if (starts_run(line.text) || lists || (device && open_.is_filled())) {
       close();
       open_.devices = {};
     }
-    if (is_device) {
-      take_device_line(line.text, words, open_.devices);
+    if (device) {
+      open_.devices.add(*device);
       open_.are_own = true;
     }
     const Comment said = comment_of(words);
     take_comment(said);
-    const bool is_known = take_version(line.number, line.text) || program || layout || is_device ||
+    const bool is_known = take_version(line.number, line.text) || program || layout || device ||
                           lists || said.says_something() || words[0].front() == '#' ||
                           starts_run(line.text);
     if (!is_known) take_foreign(line);
@@ -203,10 +198,10 @@ class TextReader {
 
   // The line that ends a run names the program once more.
   void take_program(const Program& program, std::string_view line) {
-    if (line.find("test concluded") == std::string_view::npos) {
+    if (!contains(line, "test concluded")) {
       if (open_.is_filled()) close();
       // The run's own word, before which what was asked for counts no more.
-      if (line.find("test starting") != std::string_view::npos) open_.programs.clear();
+      if (contains(line, "test starting")) open_.programs.clear();
       open_.programs.push_back(program);
     } else if (open_.is_filled() && open_.programs.empty()) {
       open_.programs.push_back(program);
@@ -369,14 +364,12 @@ std::vector<Program> identify_table(Table& table) {
 
 bool is_nccl_tests_text(std::string_view text) {
   // What every run prints, with or without rows; else rows alone.
-  constexpr std::string_view said[] = {"algbw", "maxBytes", "# Using devices"};
+  const bool is_said = contains_any(text, {"algbw", "maxBytes", "# Using devices"});
   constexpr std::size_t looked_at = std::size_t{1} << 20;
-  const bool is_said = std::ranges::any_of(
-      said, [&](std::string_view words) { return text.find(words) != std::string_view::npos; });
   return has_clean_line(is_said ? text : text.substr(0, looked_at), [&](std::string_view line) {
     const Words words = words_of(line);
     return begins_row(words, {}) ||
-           (is_said && (layout_of(words) || is_device_line(words) || starts_run(line)));
+           (is_said && (layout_of(words) || device_in(line, words) || starts_run(line)));
   });
 }
 

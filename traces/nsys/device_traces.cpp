@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "traces/device_trace/limits.h"
-#include "traces/kineto/host_waits.h"
+#include "traces/kineto/host.h"
 #include "traces/kineto/joined_calls.h"
 #include "traces/nsys/events.h"
 #include "traces/nsys/step_names.h"
 #include "traces/pytorch/nccl_names.h"
+#include "traces/pytorch/scalars.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces::nsys {
@@ -33,30 +34,13 @@ std::string_view kind_of_range(std::string_view name) {
 // Bytes of an element by the kernel's name: of f32 in ncclDevKernel_AllReduce_Sum_f32_RING_LL, or
 // float in ncclKernel_AllReduce_RING_LL_Sum_float.
 std::optional<ElementSize> element_of_kernel(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::uint32_t>, 16> types{{{"f32", 4},
-                                                                              {"f16", 2},
-                                                                              {"bf16", 2},
-                                                                              {"f64", 8},
-                                                                              {"u8", 1},
-                                                                              {"i8", 1},
-                                                                              {"u32", 4},
-                                                                              {"i32", 4},
-                                                                              {"u64", 8},
-                                                                              {"i64", 8},
-                                                                              {"float", 4},
-                                                                              {"half", 2},
-                                                                              {"bfloat16", 2},
-                                                                              {"double", 8},
-                                                                              {"f8e4m3", 1},
-                                                                              {"f8e5m2", 1}}};
   name = name.substr(0, name.find_first_of("(<"));
-  for (const auto& [type, size] : types) {
-    const std::size_t at = name.rfind(type);
-    if (at == std::string_view::npos || at == 0 || name[at - 1] != '_') continue;
-    const std::size_t end = at + type.size();
-    if (end == name.size() || name[end] == '_') return ElementSize(size);
+  while (true) {
+    const std::size_t before = name.rfind('_');
+    if (before == std::string_view::npos) return std::nullopt;
+    if (const auto size = pytorch::element_size_of(name.substr(before + 1))) return size;
+    name = name.substr(0, before);
   }
-  return std::nullopt;
 }
 
 // A communicator by its number, as far as its making was recorded.
@@ -115,8 +99,7 @@ class Gathering {
     name_world();
     rename_steps(steps);
     take_names();
-    count_from_the_earliest();
-    sort();
+    count_from(trace_, earliest_);
     trace_.events = trace_.tasks.size() + trace_.collectives.size() + trace_.ranges.size();
     return std::move(trace_);
   }
@@ -255,35 +238,6 @@ class Gathering {
     };
     for (auto& task : trace_.tasks) renumber(task.name);
     for (auto& range : trace_.ranges) renumber(range.name);
-  }
-
-  void count_from_the_earliest() {
-    const auto move = [&](TraceTime& time) { time -= earliest_; };
-    for (auto& task : trace_.tasks) {
-      move(task.start);
-      move(task.end);
-      if (task.launched) move(*task.launched);
-    }
-    for (auto& range : trace_.ranges) {
-      move(range.start);
-      move(range.end);
-    }
-    for (auto& call : trace_.collectives) {
-      move(call.called);
-      move(call.returned);
-      if (!call.device) continue;
-      move(call.device->start);
-      move(call.device->end);
-    }
-    for (auto& wait : trace_.waits) {
-      move(wait.at);
-      move(wait.recorded);
-    }
-  }
-
-  void sort() {
-    std::ranges::stable_sort(trace_.tasks, {}, &DeviceTrace::Task::start);
-    std::ranges::stable_sort(trace_.collectives, {}, &TracedCollective::called);
   }
 
   const Events& events_;

@@ -83,6 +83,10 @@ inline constexpr std::uint64_t events_most = std::uint64_t{1} << 28U;
 // Of one report: more than any node has.
 inline constexpr std::size_t traces_most = 256;
 
+// What an SQLite export holds. Throws FormatError as Database does, for one that is no report of
+// Nsight Systems, and for more than events_most.
+[[nodiscard]] Events events_of_export(std::string_view bytes);
+
 // A device of a process, and what it did.
 struct ProcessTrace {
   std::uint64_t process;

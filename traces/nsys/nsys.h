@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/device_trace/trace_part.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/run_record/run_record.h"
 #include "traces/text/format_error.h"
 
@@ -20,9 +20,6 @@ namespace paceline::traces {
 // Sources: "SQLite Schema Reference" of Nsight Systems 2021.5 to 2026.4 (schema 3.28), its reports
 // cuda_gpu_trace.py and nvtx_pushpop_trace.py, and NCCL's nvtx_payload_schemas.h.
 [[nodiscard]] std::vector<TracePart> read_nsys_traces(std::string_view bytes);
-
-// The same where there is one. Throws FormatError, with what there is, where there are several.
-[[nodiscard]] DeviceTrace read_nsys_trace(std::string_view bytes);
 
 // Whether a text has sums of `nsys stats`, as CSV or in columns: of kernels, copies or NVTX ranges.
 [[nodiscard]] bool is_nsys_statistics(std::string_view text);

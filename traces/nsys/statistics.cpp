@@ -125,12 +125,21 @@ Sum total(const Sums& sums) {
 
 double share(Seconds part, Seconds all) { return all.value() > 0 ? part / all : 0; }
 
-std::vector<std::pair<std::string, Sum>> by_time(const Sums& sums) {
+// Adds a table of the sums, those of the most time first; `row_of` has a name and its sum.
+template <class RowOf>
+void add_table(RunRecord::Table table, const Sums& sums, std::size_t most, const RowOf& row_of,
+               RunRecord& record) {
   std::vector<std::pair<std::string, Sum>> list(sums.begin(), sums.end());
-  std::ranges::stable_sort(
-      list, [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
-  return list;
+  std::ranges::stable_sort(list, std::ranges::greater(),
+                           [](const auto& one) { return one.second.time; });
+  for (const auto& [name, sum] : list) {
+    if (table.rows.size() == most) break;
+    table.rows.push_back(row_of(name, sum));
+  }
+  record.add(std::move(table));
 }
+
+using Cells = std::vector<Cell>;
 
 std::string name_of_collective(std::string_view kernel) {
   const std::string_view kind = pytorch::kernel_kind(kernel);
@@ -156,36 +165,37 @@ void add_kernels(const Statistics& statistics, RunRecord& record) {
   record.facts.push_back({"compute", compute.time});
   record.facts.push_back({"communication", communication.time});
   record.facts.push_back({"communication, of all", share(communication.time, all)});
-  RunRecord::Table table{"communication, by kind of kernel",
-                         {"kernel", "calls", "time", "of all", "average", "shortest", "longest"},
-                         {}};
-  for (const auto& [name, sum] : by_time(collectives)) {
-    if (table.rows.size() == RunRecord::rows_most) break;
-    table.rows.push_back({name, sum.count, sum.time, share(sum.time, all), sum.average(),
-                          sum.shortest, sum.longest});
-  }
-  if (!table.rows.empty()) record.tables.push_back(std::move(table));
-  RunRecord::Table kernels{
-      "compute, by kernel", {"calls", "time", "of all", "average", "kernel"}, {}};
-  for (const auto& [name, sum] : by_time(others)) {
-    if (kernels.rows.size() == kernels_listed) break;
-    kernels.rows.push_back({sum.count, sum.time, share(sum.time, all), sum.average(), shown(name)});
-  }
+  add_table(
+      {"communication, by kind of kernel",
+       {"kernel", "calls", "time", "of all", "average", "shortest", "longest"},
+       {}},
+      collectives, RunRecord::rows_most,
+      [&](const std::string& name, const Sum& sum) {
+        return Cells{name,          sum.count,    sum.time,   share(sum.time, all),
+                     sum.average(), sum.shortest, sum.longest};
+      },
+      record);
+  std::string title = "compute, by kernel";
   if (others.size() > kernels_listed) {
-    kernels.title +=
+    title +=
         ": the first " + std::to_string(kernels_listed) + " of " + std::to_string(others.size());
   }
-  if (!kernels.rows.empty()) record.tables.push_back(std::move(kernels));
+  add_table(
+      {title, {"calls", "time", "of all", "average", "kernel"}, {}}, others, kernels_listed,
+      [&](const std::string& name, const Sum& sum) {
+        return Cells{sum.count, sum.time, share(sum.time, all), sum.average(), shown(name)};
+      },
+      record);
 }
 
 void add_list(const char* title, const char* column, const Sums& sums, RunRecord& record) {
-  RunRecord::Table table{title, {column, "calls", "time", "average", "shortest", "longest"}, {}};
-  for (const auto& [name, sum] : by_time(sums)) {
-    if (table.rows.size() == RunRecord::rows_most) break;
-    table.rows.push_back(
-        {shown(name), sum.count, sum.time, sum.average(), sum.shortest, sum.longest});
-  }
-  if (!table.rows.empty()) record.tables.push_back(std::move(table));
+  add_table(
+      {title, {column, "calls", "time", "average", "shortest", "longest"}, {}}, sums,
+      RunRecord::rows_most,
+      [](const std::string& name, const Sum& sum) {
+        return Cells{shown(name), sum.count, sum.time, sum.average(), sum.shortest, sum.longest};
+      },
+      record);
 }
 
 void add_notes(const Statistics& statistics, const nsys::AroundTables& around, RunRecord& record) {
@@ -205,13 +215,10 @@ void add_notes(const Statistics& statistics, const nsys::AroundTables& around, R
         "traces beside the sums are left out: paceline import reads them from a file of their own");
   }
   if (around.other_tables > 0) {
-    record.notes.push_back(std::to_string(around.other_tables) +
-                           (around.other_tables == 1 ? " table" : " tables") +
-                           " of other reports left out");
+    record.notes.push_back(counted(around.other_tables, "table") + " of other reports left out");
   }
   if (around.broken_rows > 0) {
-    record.notes.push_back(std::to_string(around.broken_rows) +
-                           (around.broken_rows == 1 ? " row" : " rows") +
+    record.notes.push_back(counted(around.broken_rows, "row") +
                            " left out that cannot be read, the first in line " +
                            std::to_string(around.first_broken_line));
   }
@@ -229,7 +236,7 @@ bool is_nsys_statistics(std::string_view text) {
   if (!may_begin_text(text.substr(0, first_of_json))) return false;
   // Traces of profilers are JSON, and long.
   if (begins_as_json(text)) text = text.substr(0, first_of_json);
-  return text.find("Total Time") != std::string_view::npos && nsys::has_stats_table(text, is_sum);
+  return contains(text, "Total Time") && nsys::has_stats_table(text, is_sum);
 }
 
 RunRecord read_nsys_statistics(std::string_view text) {

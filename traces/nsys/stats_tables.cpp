@@ -5,21 +5,14 @@
 #include <cmath>
 #include <utility>
 
-#include "models/text/number.h"
 #include "traces/text/clean_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::nsys {
 namespace {
 
 constexpr std::size_t columns_most = 32;  // cuda_gpu_trace has 21
 constexpr std::size_t cell_most = 4096;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
-}
 
 // Cells with commas in them are quoted, and quotes in these doubled.
 std::vector<std::string> split(std::string_view line, char separator) {
@@ -65,17 +58,13 @@ Column column_of(std::string_view text) {
     column.name += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   }
   // "Average" of 2021 is "Avg" today.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> old_names{
-      {{"average", "avg"}, {"minimum", "min"}, {"maximum", "max"}, {"operations", "count"}}};
-  for (const auto& [old, name] : old_names) {
-    if (column.name == old) column.name = name;
-  }
-  constexpr std::array<std::pair<std::string_view, double>, 6> units{
-      {{"(%)", 0}, {"(ns)", 1e-9}, {"(us)", 1e-6}, {"(ms)", 1e-3}, {"(s)", 1}, {"(sec)", 1}}};
-  if (unit == std::string_view::npos) return column;
-  for (const auto& [spelled, unit_s] : units) {
-    if (trimmed(text.substr(unit)) == spelled) column.unit_s = unit_s;
-  }
+  constexpr std::pair<std::string_view, std::string_view> old_names[] = {
+      {"average", "avg"}, {"minimum", "min"}, {"maximum", "max"}, {"operations", "count"}};
+  if (const auto name = value_of(column.name, old_names)) column.name = *name;
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"(%)", 0}, {"(ns)", 1e-9}, {"(us)", 1e-6}, {"(ms)", 1e-3}, {"(s)", 1}, {"(sec)", 1}};
+  if (unit == text.npos) return column;
+  column.unit_s = value_of(trimmed(text.substr(unit)), units).value_or(column.unit_s);
   return column;
 }
 
@@ -97,16 +86,11 @@ Report report_of(const Header& header) {
 // A header, if it is one: columns of numbers come first, and each has a name.
 std::optional<Header> header_of(std::string_view line) {
   line = trimmed(line);
-  constexpr std::string_view any[] = {"Total Time", "Duration", "Time (%)", "Time(%)", "\"Time"};
-  if (std::none_of(std::begin(any), std::end(any), [&](std::string_view word) {
-        return line.find(word) != std::string_view::npos;
-      })) {
+  if (!contains_any(line, {"Total Time", "Duration", "Time (%)", "Time(%)", "\"Time"})) {
     return std::nullopt;
   }
   Header header;
-  header.separator = line.find('\t') != std::string_view::npos  ? '\t'
-                     : line.find(',') != std::string_view::npos ? ','
-                                                                : ' ';
+  header.separator = contains(line, '\t') ? '\t' : contains(line, ',') ? ',' : ' ';
   const auto cells =
       header.separator == ' ' ? split_by_blanks(line, columns_most) : split(line, header.separator);
   if (cells.size() < 4) return std::nullopt;
@@ -121,10 +105,9 @@ bool is_ruler(std::string_view line) {
 }
 
 bool is_of_numbers(const Column& column) {
-  constexpr std::array<std::string_view, 10> numbers{
-      "time", "total time", "instances", "count", "num calls",
-      "avg",  "med",        "min",       "max",   "stddev"};
-  return std::ranges::find(numbers, column.name) != numbers.end();
+  constexpr std::string_view numbers[] = {"time", "total time", "instances", "count", "num calls",
+                                          "avg",  "med",        "min",       "max",   "stddev"};
+  return is_one_of(column.name, numbers);
 }
 
 // A row of columns of text: numbers, which have no blank in them; then a grid's and a block's

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include "models/text/number.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces::nsys {
 namespace {
@@ -26,11 +26,6 @@ constexpr std::array<std::string_view, 10> step_words{
     "iter", "trainiter", "trainiteration", "trainingiteration", "batch"};
 constexpr std::array<std::string_view, 4> optimizer_words{"optimizer", "optimizerstep", "optstep",
                                                           "optim"};
-
-template <std::size_t n>
-bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 struct Numbered {
   std::string word;

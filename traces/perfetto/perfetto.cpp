@@ -1,19 +1,19 @@
 #include "traces/perfetto/perfetto.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 
+#include "models/text/json_writer.h"
+#include "traces/text/lines.h"
+
 namespace paceline::traces {
 namespace {
 
-using nlohmann::json;
-
 constexpr double microseconds = 1e6;
-constexpr const char* schema = "paceline.timeline/1";
+constexpr std::string_view schema = "paceline.timeline/1";
 
 struct RankRow {
   Rank rank;
@@ -29,11 +29,6 @@ std::vector<RankRow> first_ranks(const StepTrace& trace, std::size_t ranks_max) 
             [](const RankRow& a, const RankRow& b) { return a.rank < b.rank; });
   rows.resize(std::min(rows.size(), ranks_max));
   return rows;
-}
-
-json metadata(const char* what, std::size_t process, std::size_t thread, const std::string& name) {
-  return {
-      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
 struct Arrow {
@@ -58,10 +53,12 @@ std::vector<Arrow> arrows_of(const std::vector<Span>& spans) {
 // Events of one file. Viewers sort threads by their numbers, which count the tracks of a process.
 class Timeline {
  public:
+  explicit Timeline(JsonWriter& out) : out_(out) {}
+
   void add(const TraceRun& run, const RankRow& row) {
-    events_.push_back(metadata("process_name", process_, 0,
-                               run.name + ", " + std::string(to_text(run.origin)) + ", rank " +
-                                   std::to_string(index(row.rank))));
+    add_name("process_name", 0,
+             run.name + ", " + std::string(to_text(run.origin)) + ", rank " +
+                 std::to_string(index(row.rank)));
     const std::vector<Span> spans = spans_of(run.trace, *row.members);
     threads_.assign(spans.size(), 0);
     thread_ = 0;
@@ -73,9 +70,23 @@ class Timeline {
     ++process_;
   }
 
-  [[nodiscard]] json events() && { return std::move(events_); }
-
  private:
+  // Each event has these.
+  template <class Body>
+  void add_event(const char* phase, std::string_view name, std::size_t thread, const Body& body) {
+    out_.object([&] {
+      out_.put("ph", phase);
+      out_.put("name", name);
+      out_.put("pid", process_);
+      out_.put("tid", thread);
+      body();
+    });
+  }
+
+  void add_name(const char* what, std::size_t thread, const std::string& name) {
+    add_event("M", what, thread, [&] { out_.put_object("args", [&] { out_.put("name", name); }); });
+  }
+
   // The spans of one lane on the fewest tracks on which they do not overlap.
   void add_lane(std::size_t lane, const std::string& name, const std::vector<Span>& spans) {
     std::vector<Seconds> track_ends;
@@ -87,7 +98,7 @@ class Timeline {
       threads_[i] = thread_ + track;
       if (track == track_ends.size()) {
         track_ends.emplace_back();
-        events_.push_back(metadata("thread_name", process_, threads_[i], name));
+        add_name("thread_name", threads_[i], name);
       }
       track_ends[track] = span.end();
       add_slice(span, threads_[i]);
@@ -96,17 +107,16 @@ class Timeline {
   }
 
   void add_slice(const Span& span, std::size_t thread) {
-    json event{{"ph", "X"},
-               {"name", span.operation.name},
-               {"cat", to_text(span.operation.kind)},
-               {"pid", process_},
-               {"tid", thread},
-               {"ts", span.start().value() * microseconds},
-               {"dur", span.duration().value() * microseconds}};
-    if (span.size() > Bytes(0)) {
-      event["args"] = {{"bytes", span.size().value()}, {"algorithm", span.algorithm()}};
-    }
-    events_.push_back(std::move(event));
+    add_event("X", span.operation.name, thread, [&] {
+      out_.put("cat", span.operation.kind);
+      out_.put("ts", span.start().value() * microseconds);
+      out_.put("dur", span.duration().value() * microseconds);
+      if (span.size() == Bytes(0)) return;
+      out_.put_object("args", [&] {
+        out_.put("bytes", span.size());
+        out_.put("algorithm", span.algorithm());
+      });
+    });
   }
 
   // From the last nanosecond of one slice, as its end is already another's, to the start of the
@@ -116,19 +126,21 @@ class Timeline {
     for (const std::size_t i : {of.from, of.to}) {
       if (spans[i].duration().value() < 2 * nanosecond) return;
     }
-    json arrow{{"name", "ready"}, {"cat", "ready"}, {"id", arrows_++}, {"pid", process_}};
-    arrow["ph"] = "s";
-    arrow["tid"] = threads_[of.from];
-    arrow["ts"] = (spans[of.from].end().value() - nanosecond) * microseconds;
-    events_.push_back(arrow);
-    arrow["ph"] = "f";
-    arrow["bp"] = "e";  // bound to the slice that encloses it, not to the next one
-    arrow["tid"] = threads_[of.to];
-    arrow["ts"] = spans[of.to].start().value() * microseconds;
-    events_.push_back(std::move(arrow));
+    const auto add_end = [&](const char* phase, std::size_t span, double at_s) {
+      add_event(phase, "ready", threads_[span], [&] {
+        out_.put("cat", "ready");
+        out_.put("id", arrows_);
+        // Bound to the slice that encloses it, not to the next one.
+        if (span == of.to) out_.put("bp", "e");
+        out_.put("ts", at_s * microseconds);
+      });
+    };
+    add_end("s", of.from, spans[of.from].end().value() - nanosecond);
+    add_end("f", of.to, spans[of.to].start().value());
+    ++arrows_;
   }
 
-  json events_ = json::array();
+  JsonWriter& out_;
   std::size_t process_ = 0, thread_ = 0, arrows_ = 0;
   std::vector<std::size_t> threads_;  // by span, of the rank that is added
 };
@@ -136,21 +148,25 @@ class Timeline {
 }  // namespace
 
 void write_perfetto(std::ostream& out, const std::vector<TraceRun>& runs, std::size_t ranks_max) {
-  Timeline timeline;
-  for (const TraceRun& run : runs) {
-    for (const RankRow& row : first_ranks(run.trace, ranks_max)) timeline.add(run, row);
-  }
-  const json all{{"displayTimeUnit", "ms"},
-                 {"otherData", {{"schema", schema}}},
-                 {"traceEvents", std::move(timeline).events()}};
-  out << all.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
+  JsonWriter writer(out, JsonWriter::compact);
+  writer.object([&] {
+    writer.put("displayTimeUnit", "ms");
+    writer.put_object("otherData", [&] { writer.put("schema", schema); });
+    writer.key("traceEvents");
+    writer.begin_list();
+    Timeline timeline(writer);
+    for (const TraceRun& run : runs) {
+      for (const RankRow& row : first_ranks(run.trace, ranks_max)) timeline.add(run, row);
+    }
+    writer.end_list();
+  });
 }
 
 bool is_own_timeline(std::string_view text) {
   // Keys are written in their order: the events, whose names may be anything, are last.
   const std::string_view beginning =
       text.substr(0, std::min(text.find("\"traceEvents\""), std::size_t{256}));
-  return beginning.starts_with('{') && beginning.find(schema) != std::string_view::npos;
+  return beginning.starts_with('{') && contains(beginning, schema);
 }
 
 }  // namespace paceline::traces

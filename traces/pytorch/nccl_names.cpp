@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "traces/text/lines.h"
+
 namespace paceline::traces::pytorch {
 namespace {
 
@@ -52,32 +54,29 @@ bool is_of_nccl(std::string_view kernel) {
 // By what the folded name of a kernel that is none of NCCL's has in it, what NCCL calls that; empty
 // where it is a collective of another kind. NVSHMEM's fcollect is an all-gather, its rdxn an
 // all-reduce (OpenSHMEM 1.5, 9.9).
-struct OtherKernel {
-  std::string_view part, kind;
-};
-constexpr std::array<OtherKernel, 14> other_kernels{{{"allreduce", "AllReduce"},
-                                                     {"oneshotreduce", "Reduce"},
-                                                     {"crossdevicereduce", "AllReduce"},
-                                                     {"reducescatter", "ReduceScatter"},
-                                                     {"allgather", "AllGather"},
-                                                     {"alltoall", "AllToAll"},
-                                                     {"exchangesplitandoffset", "AllToAll"},
-                                                     {"fcollectonstream", "AllGather"},
-                                                     {"rdxnonstream", "AllReduce"},
-                                                     {"broadcastonstream", "Broadcast"},
-                                                     {"barrieronstream", ""},
-                                                     {"syncallonstream", ""},
-                                                     {"barrierallonstream", ""},
-                                                     {"nvshmem", ""}}};
+using OtherKernel = std::pair<std::string_view, std::string_view>;
+constexpr OtherKernel other_kernels[] = {{"allreduce", "AllReduce"},
+                                         {"oneshotreduce", "Reduce"},
+                                         {"crossdevicereduce", "AllReduce"},
+                                         {"reducescatter", "ReduceScatter"},
+                                         {"allgather", "AllGather"},
+                                         {"alltoall", "AllToAll"},
+                                         {"exchangesplitandoffset", "AllToAll"},
+                                         {"fcollectonstream", "AllGather"},
+                                         {"rdxnonstream", "AllReduce"},
+                                         {"broadcastonstream", "Broadcast"},
+                                         {"barrieronstream", ""},
+                                         {"syncallonstream", ""},
+                                         {"barrierallonstream", ""},
+                                         {"nvshmem", ""}};
 
 const OtherKernel* other_kernel(std::string_view name) {
   const std::string_view own = own_name(name);
   if (own.starts_with("triton_")) return nullptr;
   const std::string what = folded(own);
-  const auto found = std::ranges::find_if(other_kernels, [&](const OtherKernel& one) {
-    return what.find(one.part) != std::string::npos;
-  });
-  return found == other_kernels.end() ? nullptr : &*found;
+  const auto found = std::ranges::find_if(
+      other_kernels, [&](const OtherKernel& one) { return contains(what, one.first); });
+  return found == std::end(other_kernels) ? nullptr : &*found;
 }
 
 // What stands before a collective's name where it is not of a process group.
@@ -88,22 +87,14 @@ std::string_view without_manner(std::string_view name) {
   return name;
 }
 
-template <std::size_t n>
-bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 }  // namespace
 
 std::optional<Collective> collective_of(std::string_view kind) {
-  constexpr std::array<std::pair<std::string_view, Collective>, 7> beginnings{
-      {{"allreduce", Collective::all_reduce},
-       {"reducescatter", Collective::reduce_scatter},
-       {"allgather", Collective::all_gather},
-       {"broadcast", Collective::broadcast},
-       {"alltoall", Collective::all_to_all},
-       {"scatter", Collective::scatter},
-       {"gather", Collective::gather}}};
+  constexpr std::pair<std::string_view, Collective> beginnings[] = {
+      {"allreduce", Collective::all_reduce}, {"reducescatter", Collective::reduce_scatter},
+      {"allgather", Collective::all_gather}, {"broadcast", Collective::broadcast},
+      {"alltoall", Collective::all_to_all},  {"scatter", Collective::scatter},
+      {"gather", Collective::gather}};
   const std::string all = folded(kind.substr(0, 64));
   const std::string_view name = without_manner(all);
   for (const auto& [beginning, collective] : beginnings) {
@@ -131,7 +122,7 @@ bool is_symmetric_collective(std::string_view name) {
 std::string_view kernel_kind(std::string_view name) {
   if (!is_of_nccl(name)) {
     const OtherKernel* other = other_kernel(name);
-    if (other != nullptr) return other->kind;
+    if (other != nullptr) return other->second;
   }
   const auto parts = parts_of(name);
   if (parts.size() < 2 || !parts[0].ends_with("Kernel") || parts[1] == "Generic") return {};
@@ -148,8 +139,7 @@ std::string algorithm_of(std::string_view name) {
     std::string manner;
     for (const auto& [part, words] :
          {std::pair{"multimem", "multimem"}, {"oneshot", "one_shot"}, {"twoshot", "two_shot"}}) {
-      if (what.find(part) != std::string::npos)
-        manner += (manner.empty() ? "" : "_") + std::string(words);
+      if (contains(what, part)) manner += (manner.empty() ? "" : "_") + std::string(words);
     }
     if (!manner.empty()) return manner;
   }

@@ -12,8 +12,6 @@
 namespace paceline::traces::pytorch {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Python writes 1e-06; no time with an exponent is large enough to lose digits in a double.
 std::optional<TraceTime> with_exponent(std::string_view microseconds) {
   const auto value = number_of<double>(microseconds);
@@ -95,17 +93,31 @@ std::optional<ElementSize> element_size_of(std::string_view type) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (name.starts_with("float8")) return ElementSize(1);
-  // c10::toString(ScalarType), and the names of C++ types that older profilers wrote.
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> sizes{
-      {{"float", 4},       {"half", 2},          {"bfloat16", 2},     {"double", 8},
-       {"long", 8},        {"long int", 8},      {"int", 4},          {"short", 2},
-       {"short int", 2},   {"char", 1},          {"byte", 1},         {"bool", 1},
-       {"signed char", 1}, {"unsigned char", 1}, {"complexfloat", 8}, {"complexdouble", 16},
-       {"uint16", 2},      {"uint32", 4},        {"uint64", 8},       {"complexhalf", 4}}};
-  for (const auto& [known, bytes] : sizes) {
-    if (name == known) return ElementSize(bytes);
-  }
-  return std::nullopt;
+  // c10::toString(ScalarType), the names of C++ types that older profilers wrote, Horovod's
+  // (DataType_Name of common/message.cc), and those in names of NCCL's kernels.
+  constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
+      {"float", 4},        {"half", 2},
+      {"bfloat16", 2},     {"double", 8},
+      {"long", 8},         {"long int", 8},
+      {"int", 4},          {"short", 2},
+      {"short int", 2},    {"char", 1},
+      {"byte", 1},         {"bool", 1},
+      {"signed char", 1},  {"unsigned char", 1},
+      {"complexfloat", 8}, {"complexdouble", 16},
+      {"complexhalf", 4},  {"uint8", 1},
+      {"uint16", 2},       {"uint32", 4},
+      {"uint64", 8},       {"int8", 1},
+      {"int16", 2},        {"int32", 4},
+      {"int64", 8},        {"float16", 2},
+      {"float32", 4},      {"float64", 8},
+      {"f16", 2},          {"bf16", 2},
+      {"f32", 4},          {"f64", 8},
+      {"u8", 1},           {"i8", 1},
+      {"u32", 4},          {"i32", 4},
+      {"u64", 8},          {"i64", 8},
+      {"f8e4m3", 1},       {"f8e5m2", 1}};
+  const auto bytes = value_of(name, sizes);
+  return bytes ? std::optional(ElementSize(*bytes)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> elements_of(std::string_view shapes) {

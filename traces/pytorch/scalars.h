@@ -18,7 +18,7 @@ inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 // lies further than that.
 [[nodiscard]] std::optional<TraceTime> nanoseconds_of(std::string_view microseconds);
 
-// Of one element; nullopt for types unknown here: "Float", "c10::BFloat16", "long int".
+// Of one element; nullopt for types unknown here: "Float", "c10::BFloat16", "long int", "float32".
 [[nodiscard]] std::optional<ElementSize> element_size_of(std::string_view type);
 
 // The numbers of "[0, 1]"; those before the dots of "[0, 1, ..., 63]".

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,6 +27,16 @@ struct RunRecord {
     std::vector<std::vector<Cell>> rows;  // as many cells as columns; at most rows_most
   };
   static constexpr std::size_t rows_most = 1000;
+
+  // "-" for what is not told.
+  template <class T>
+  [[nodiscard]] static Cell cell_of(const std::optional<T>& value) {
+    return value ? Cell(*value) : Cell(std::string("-"));
+  }
+  // Adds a table that has a row.
+  void add(Table table) {
+    if (!table.rows.empty()) tables.push_back(std::move(table));
+  }
 
   std::string title;  // "Horovod's timeline of 8 ranks"
   std::vector<Fact> facts;

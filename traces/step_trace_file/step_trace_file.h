@@ -42,7 +42,6 @@ void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs);
 // An object whose first key is its schema, paceline.trace of any version.
 [[nodiscard]] bool is_step_traces(std::string_view text);
 
-// Also of version 1, which does not record what waited for what: that is inferred (inferred_step).
 // Throws FormatError, with the byte or the place and the key in its message, for what is not JSON
 // or is cut off, for another version, for a run without ranks, with more than traced_ranks_most
 // (traces/device_trace/limits.h) or with one of them twice, for times that are negative, reversed

@@ -14,22 +14,18 @@ namespace {
 
 constexpr std::string_view nccl_marks[] = {"NCCL INFO ", "NCCL WARN ", "NCCL TRACE "};
 
-// Where a message of NCCL's begins in a line, at its mark; npos without one.
-std::size_t nccl_mark(std::string_view line) {
-  const std::size_t at = line.find("NCCL ");
-  if (at == std::string_view::npos) return at;
-  for (std::size_t next = at; next != std::string_view::npos; next = line.find("NCCL ", next + 1)) {
+// Where a message of NCCL's begins in a line at its mark, from a place on; npos without one.
+std::size_t nccl_mark(std::string_view line, std::size_t from = 0) {
+  for (std::size_t at = line.find("NCCL ", from); at != line.npos;
+       at = line.find("NCCL ", at + 1)) {
     for (const std::string_view mark : nccl_marks) {
-      if (line.substr(next).starts_with(mark)) return next;
+      if (line.substr(at).starts_with(mark)) return at;
     }
   }
   return std::string_view::npos;
 }
 
-bool is_of_host(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_';
-}
+bool is_of_host(char c) { return is_letter(c) || is_digit(c) || contains("-._", c); }
 
 // "node-a:1001:1011 [0] NCCL INFO ...": where the host begins and ends. nullopt: no such prefix.
 struct HostPlace {
@@ -51,9 +47,7 @@ std::optional<HostPlace> host_before(std::string_view line, std::size_t mark) {
   return HostPlace{start, at};
 }
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t") == std::string_view::npos;
-}
+bool is_blank(std::string_view text) { return trimmed(text).empty(); }
 
 // Two numbers and a word: what a line of a table begins with.
 bool begins_table_line(std::string_view line) {
@@ -71,7 +65,7 @@ class Hosts {
     if (host && host->start == 0 && host->end > 0) {
       const std::string_view name = line.substr(0, host->end);
       // "16node-a" may be a number of a line that was broken before "node-a".
-      const bool may_be_glued = name.front() >= '0' && name.front() <= '9';
+      const bool may_be_glued = is_digit(name.front());
       if (!may_be_glued || !seen_.insert(name).second) names_.insert(name);
     }
     const std::size_t on = line.find(" on ");  // "Rank  0 Pid 7 on node-a device  0"
@@ -109,7 +103,7 @@ class Mender {
 
  private:
   void take(const CleanLine& line) {
-    const std::size_t mark = nccl_mark(line.text);
+    std::size_t mark = nccl_mark(line.text);
     if (mark == std::string_view::npos) return take_other(line);
     const MessageStart message = start_of_message(line.text, mark);
     const std::string_view before = line.text.substr(0, message.at);
@@ -118,8 +112,16 @@ class Mender {
       broken_ = CleanLine{line.number, line.column, before, line.writer};
       is_sure_ = message.is_sure;
     }
-    out_.push_back(
-        {line.number, line.column + message.at, line.text.substr(message.at), line.writer});
+    // Several may stand on a line.
+    for (std::size_t at = message.at; at < line.text.size();) {
+      const std::size_t next = nccl_mark(line.text, mark + 1);
+      const std::size_t end = next == line.text.npos
+                                  ? line.text.size()
+                                  : std::max(start_of_message(line.text, next).at, mark + 1);
+      out_.push_back({line.number, line.column + at, line.text.substr(at, end - at), line.writer});
+      mark = next;
+      at = end;
+    }
   }
 
   struct MessageStart {
@@ -134,7 +136,7 @@ class Mender {
     const std::size_t known = hosts_.start_in(name);
     if (known < name.size()) return {host->start + known, true};
     // What may stand glued to an unknown name goes with it.
-    const bool may_be_glued = name.empty() || (name.front() >= '0' && name.front() <= '9');
+    const bool may_be_glued = name.empty() || (is_digit(name.front()));
     return {host->start, is_blank(line.substr(0, host->start)) && !may_be_glued};
   }
 
@@ -159,7 +161,7 @@ class Mender {
   }
 
   [[nodiscard]] static bool is_blank_or_digit(char c) {
-    return c == ' ' || c == '\t' || c == '.' || c == '-' || (c >= '0' && c <= '9');
+    return is_digit(c) || contains(" \t.-", c);
   }
 
   // A beginning without its end is left out: what it says may be cut.
@@ -172,9 +174,8 @@ class Mender {
   }
 
   void lose(const CleanLine& part) {
-    const std::size_t first = part.text.find_first_not_of(" \t");
-    const bool is_of_row =
-        first != part.text.npos && part.text[first] >= '0' && part.text[first] <= '9';
+    const std::string_view text = trimmed(part.text);
+    const bool is_of_row = !text.empty() && is_digit(text.front());
     loses_more_than_rows_ = loses_more_than_rows_ || !is_of_row;
     lost_.push_back(part);
   }
@@ -235,7 +236,7 @@ CleanText::CleanText(std::string_view text) {
     lines_.clear();
     for (const auto& lines : by_writer) lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
-  if (text.find("NCCL") == std::string_view::npos) return;
+  if (!contains(text, "NCCL")) return;
   Mender mender(lines_, made_, changes_);
   broken_ = mender.lost();
   lines_ = std::move(mender).lines();
@@ -255,17 +256,15 @@ std::vector<std::span<const CleanLine>> CleanText::by_writer() const {
 }
 
 std::string_view kind_of_foreign(std::string_view line) {
-  const auto has = [&](std::string_view part) { return line.find(part) != std::string_view::npos; };
-  const std::size_t first = line.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  const std::string_view rest = line.substr(first);
+  const std::string_view rest = trimmed(line);
+  if (rest.empty()) return "";
   if (nccl_mark(line) != std::string_view::npos) return "NCCL's log";
   if (rest.starts_with("```") || rest.starts_with("#") || rest.starts_with("*")) return "Markdown";
   if (rest.starts_with("srun:") || rest.starts_with("slurmstepd:") || rest.starts_with("salloc:")) {
     return "Slurm";
   }
-  if (has("OpenFabrics") || has("Open MPI") || has("mpirun") || has("prterun") || has("MPI_") ||
-      has("UCX") || rest.starts_with("-----") || rest.starts_with("=====")) {
+  if (contains_any(line, {"OpenFabrics", "Open MPI", "mpirun", "prterun", "MPI_", "UCX"}) ||
+      rest.starts_with("-----") || rest.starts_with("=====")) {
     return "MPI";
   }
   if (rest.starts_with("$ ") || rest.starts_with("+ ") || rest.starts_with("# ")) return "shell";

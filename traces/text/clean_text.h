@@ -55,14 +55,14 @@ class CleanText {
 };
 
 // Gives `take` the lines whose columns nothing checks but their being whole: none that was mended.
-// Calls `reader.begin_text()` where another writer's begin, and where a title may be lost.
-template <class Reader, class Take>
-void read_whole_lines(std::string_view text, Reader& reader, const Take& take) {
+// Calls `begin_text` where another writer's begin, and where a title may be lost.
+template <class BeginText, class Take>
+void read_whole_lines(std::string_view text, const BeginText& begin_text, const Take& take) {
   const CleanText clean(text);
   for (const std::span<const CleanLine> writer : clean.by_writer()) {
-    reader.begin_text();
+    begin_text();
     for (const CleanLine& line : writer) {
-      if (line.follows_loss) reader.begin_text();
+      if (line.follows_loss) begin_text();
       if (!line.is_mended) take(line);
     }
   }

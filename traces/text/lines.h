@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,52 @@
 
 // Pieces that readers of texts share.
 namespace paceline::traces {
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+[[nodiscard]] constexpr bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+[[nodiscard]] constexpr bool contains(std::string_view text, char part) {
+  return text.find(part) != std::string_view::npos;
+}
+[[nodiscard]] inline bool contains_any(std::string_view text,
+                                       std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](std::string_view part) { return contains(text, part); });
+}
+
+// Whether a word is one of a list.
+template <class Words>
+[[nodiscard]] bool is_one_of(std::string_view word, const Words& words) {
+  return std::ranges::find(words, word) != std::ranges::end(words);
+}
+
+// What a table of names has for one; nullopt where the name is not in it.
+template <class Value, std::size_t n>
+[[nodiscard]] constexpr std::optional<Value> value_of(
+    std::string_view name, const std::pair<std::string_view, Value> (&table)[n]) {
+  for (const auto& [known, value] : table) {
+    if (name == known) return value;
+  }
+  return std::nullopt;
+}
+
+// What follows the first of a part; nullopt where the text has none.
+[[nodiscard]] inline std::optional<std::string_view> behind(std::string_view text,
+                                                            std::string_view part) {
+  const std::size_t at = text.find(part);
+  return at == text.npos ? std::nullopt : std::optional(text.substr(at + part.size()));
+}
+
+// Without blanks and tabs around it.
+[[nodiscard]] inline std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return text.substr(0, 0);
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
 
 // Calls `take(number, line)` for each line, numbered from 1, without its end.
 template <class Take>
@@ -49,24 +96,11 @@ void for_each_line(std::string_view text, const Take& take) {
   std::vector<std::string_view> cells;
   while (cells.size() < most) {
     const std::size_t comma = line.find(',');
-    std::string_view cell = line.substr(0, comma);
-    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
-    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
-    cells.push_back(cell);
+    cells.push_back(trimmed(line.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     line.remove_prefix(comma + 1);
   }
   return cells;
-}
-
-// Seconds of a time column's unit, by its header; 0 for a column of something else.
-[[nodiscard]] inline double time_unit_of(std::string_view name) {
-  constexpr std::pair<std::string_view, double> units[] = {
-      {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};
-  for (const auto& [known, seconds] : units) {
-    if (name == known) return seconds;
-  }
-  return 0;
 }
 
 // Digits, whatever number they are; a minus sign before them.
@@ -85,11 +119,13 @@ void for_each_line(std::string_view text, const Take& take) {
 }
 
 // A buffer's size above zero; at most 2^56, more than the memory of any cluster.
-[[nodiscard]] inline std::optional<Bytes> measured_size(std::string_view word) {
+[[nodiscard]] inline std::optional<Bytes> measured_size(std::optional<std::uint64_t> size) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 56;
-  const auto size = number_of<std::uint64_t>(word);
   if (!size || *size == 0 || *size > largest) return std::nullopt;
   return Bytes(*size);
+}
+[[nodiscard]] inline std::optional<Bytes> measured_size(std::string_view word) {
+  return measured_size(number_of<std::uint64_t>(word));
 }
 
 // What a log says as messages and reports can show it: ASCII that can be printed, and not much.

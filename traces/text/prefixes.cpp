@@ -8,8 +8,6 @@
 namespace paceline::traces {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_of_name(char c) { return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_'; }
 
 // Reads a line from its start; what does not fit leaves `ok` false.
@@ -226,12 +224,6 @@ Scan quote(std::string_view line) {
   return Scan(line).one('>').maybe([](Scan& s) { s.one(' '); });
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  const std::size_t last = text.find_last_not_of(" \t");
-  return first == std::string_view::npos ? text.substr(0, 0) : text.substr(first, last - first + 1);
-}
-
 // Of a line that begins with digits; rows of tables are many, and none is.
 bool may_begin_with_time_or_label(std::string_view line, std::size_t first) {
   std::size_t end = first;
@@ -329,7 +321,7 @@ std::size_t Prefixes::length(std::string_view line, std::string& writer,
     const Kind* found = nullptr;
     Scan scan(line);
     for (const Kind& kind : kinds) {
-      if (kind.starts.find(start) == std::string_view::npos) continue;
+      if (!contains(kind.starts, start)) continue;
       if (first > 0 && kind.match != label && kind.match != quote) continue;
       scan = kind.match(kind.match == quote ? line.substr(first) : line);
       if (!scan.ok()) continue;
@@ -345,7 +337,7 @@ std::size_t Prefixes::length(std::string_view line, std::string& writer,
       continue;
     }
     const bool is_writer = found->names_writer && !(found->match == label && numbers_are_of_lines_);
-    if (is_writer) writer.append(without_blanks(scan.taken()));
+    if (is_writer) writer.append(trimmed(scan.taken()));
     ++counts[std::string(found->name)];
     line.remove_prefix(scan.at() + (found->match == quote ? first : 0));
   }
@@ -353,9 +345,7 @@ std::size_t Prefixes::length(std::string_view line, std::string& writer,
 }
 
 bool may_have_codes(std::string_view text) {
-  return text.find('\x1b') != std::string_view::npos || text.find('\r') != std::string_view::npos ||
-         text.find("\xc2\xa0") != std::string_view::npos || text.find("[0m") != text.npos ||
-         text.find("[4m") != std::string_view::npos;
+  return contains_any(text, {"\x1b", "\r", "\xc2\xa0", "[0m", "[4m"});
 }
 
 namespace {

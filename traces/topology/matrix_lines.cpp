@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t name_most = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // The first words of a line, without the bars of a table.
 std::vector<MatrixName> words_of_row(std::string_view line) {
   constexpr std::size_t words_most = 1 + topology_gpus_most + topology_nics_most + 16;
@@ -191,7 +189,7 @@ std::optional<MatrixHeader> header_in(std::string_view line) {
   const auto words = words_of_row(line);
   if (words.empty() || words[0].text.substr(0, 3) != "GPU") return std::nullopt;
   MatrixHeader header;
-  header.has_numa = line.find("NUMA Affinity") != std::string_view::npos;
+  header.has_numa = contains(line, "NUMA Affinity");
   std::vector<MatrixName> names;
   for (const MatrixName& word : words) split_names(word, names);
   for (MatrixName& name : names) {

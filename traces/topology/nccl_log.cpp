@@ -1,5 +1,3 @@
-#include "traces/topology/nccl_log.h"
-
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -7,25 +5,17 @@
 #include <set>
 #include <utility>
 
+#include "traces/nccl_tests/device_list.h"
+#include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {
 
 constexpr std::string_view mark = "NCCL INFO ";
 constexpr std::size_t log_ranks_most = std::size_t{1} << 20, channels_most = 64;
-
-bool starts(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
-// What follows `after` in a text; nullopt where that is not in it.
-std::optional<std::string_view> behind(std::string_view text, std::string_view after) {
-  const std::size_t at = text.find(after);
-  if (at == std::string_view::npos) return std::nullopt;
-  return text.substr(at + after.size());
-}
 
 // The digits that a text begins with, after blanks.
 template <class Number = std::uint32_t>
@@ -37,34 +27,6 @@ std::optional<Number> leading(std::string_view text) {
 std::optional<std::uint32_t> number_behind(std::string_view text, std::string_view key) {
   const auto rest = behind(text, key);
   return rest ? leading(*rest) : std::nullopt;
-}
-
-struct LogHost {
-  std::string_view name;  // empty where there is none
-  // At a line's start or behind the mark of a launcher; else another line may run into it.
-  bool is_whole = false;
-};
-
-// The host in "...node-a:1001:1011 [0] " before a message, of any prefix.
-LogHost host_before(std::string_view before) {
-  const std::size_t bracket = before.rfind('[');
-  if (bracket == std::string_view::npos) return {};
-  before = before.substr(0, bracket);
-  while (!before.empty() && before.back() == ' ') before.remove_suffix(1);
-  for (int part = 0; part < 2; ++part) {  // thread and process
-    const std::size_t colon = before.rfind(':');
-    if (colon == std::string_view::npos || !is_whole_number(before.substr(colon + 1))) return {};
-    before = before.substr(0, colon);
-  }
-  const auto is_of_host = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
-  };
-  std::size_t start = before.size();
-  while (start > 0 && is_of_host(before[start - 1])) --start;
-  const std::size_t last = before.substr(0, start).find_last_not_of(" \t");
-  const bool is_whole = last == std::string_view::npos || before[last] == ':' ||
-                        before[last] == ']' || before[last] == '>';
-  return {before.substr(start), is_whole};
 }
 
 struct LogRank {
@@ -88,37 +50,26 @@ struct Communicator {
 
 class LogReader {
  public:
-  void take(std::size_t number, std::string_view line) {
-    take_listed(number, line);
-    take_version(line);
-    std::size_t at = line.find(mark);
-    std::string_view before = line.substr(0, at);
-    while (at != std::string_view::npos) {
-      const std::size_t start = at + mark.size(), next = line.find(mark, start);
-      const std::string_view message = line.substr(start, next - start);
-      const LogHost host = host_before(before);
-      if (host.is_whole) whole_hosts_.emplace(host.name);
-      take_message({number, at + 1}, host.name, message);
-      before = message;
-      at = next;
-    }
+  void take(const CleanLine& line) {
+    take_listed(line.number, line.text);
+    take_version(line.text);
+    const auto message = behind(line.text, mark);
+    if (!message) return;
+    // "node-a:1001:1011 [0] " is before it.
+    const std::string_view before = line.text.substr(0, line.text.find(mark));
+    const std::string_view host = contains(before, ':') ? before.substr(0, before.find(':')) : "";
+    take_message({line.number, line.column + before.size()}, host, *message);
   }
 
   [[nodiscard]] NodeTopology finish() &&;
 
  private:
-  // "Rank  0 Group  0 Pid   1001 on node-a device  0 [0x17] NVIDIA A100-SXM4-40GB", as nccl-tests.
+  // As nccl-tests print.
   void take_listed(std::size_t number, std::string_view line) {
-    const auto rest = behind(line, " Rank ");
-    if (!rest || rest->find(" Pid ") == std::string_view::npos) return;
-    const auto rank = leading(*rest);
-    const auto host = behind(*rest, " on ");
-    if (!rank || *rank >= log_ranks_most || !host) return;
-    const auto words = words_of(*host);
-    if (words.size() < 3 || words[1] != "device") return;
-    listed_[*rank] = {std::string(words[0]), {number, 1}};
-    whole_hosts_.emplace(words[0]);
-    if (const auto model = behind(*host, "] "); model && model_.empty()) model_ = shown(*model);
+    const auto device = device_in(line, words_of(line));
+    if (!device || device->rank >= log_ranks_most) return;
+    listed_[static_cast<std::uint32_t>(device->rank)] = {std::string(device->host), {number, 1}};
+    if (model_.empty()) model_ = shown(device->name);
   }
 
   void take_version(std::string_view line) {
@@ -130,20 +81,20 @@ class LogReader {
   }
 
   void take_message(TextPlace at, std::string_view host, std::string_view message) {
-    if (starts(message, "comm ")) {
+    if (message.starts_with("comm ")) {
       take_communicator(at, host, message);
-    } else if (starts(message, "Channel ") && message.find("->") == std::string_view::npos) {
+    } else if (message.starts_with("Channel ") && !contains(message, "->")) {
       take_ring(message);
-    } else if (starts(message, "Channel ")) {
+    } else if (message.starts_with("Channel ")) {
       take_connection(message);
-    } else if (starts(message, "Using network ")) {
+    } else if (message.starts_with("Using network ")) {
       run_.network = shown(message.substr(std::string_view("Using network ").size()));
-    } else if (starts(message, "NET/IB")) {
+    } else if (message.starts_with("NET/IB")) {
       take_nics(at, host, message, "NET/IB", nics_of_ib_);
-    } else if (starts(message, "NET/Socket")) {
+    } else if (message.starts_with("NET/Socket")) {
       take_nics(at, host, message, "NET/Socket", nics_of_sockets_);
     }
-    if (message.find("NVLS multicast support is available") != std::string_view::npos) {
+    if (contains(message, "NVLS multicast support is available")) {
       run_.has_nvls = true;
     }
   }
@@ -194,15 +145,15 @@ class LogReader {
   void take_connection(std::string_view message) {
     const auto way = behind(message, " via ");
     if (!way) return;
-    if (starts(*way, "P2P/indirect")) {
+    if (way->starts_with("P2P/indirect")) {
       ++run_.over_neighbours;
       take_indirect(message);
-    } else if (starts(*way, "P2P")) {
+    } else if (way->starts_with("P2P")) {
       ++run_.peer_to_peer;
-    } else if (starts(*way, "SHM") || starts(*way, "direct shared memory")) {
+    } else if (way->starts_with("SHM") || way->starts_with("direct shared memory")) {
       ++run_.through_host;
-    } else if (starts(*way, "NET/")) {
-      const bool is_direct = way->find("GDRDMA") != std::string_view::npos;
+    } else if (way->starts_with("NET/")) {
+      const bool is_direct = contains(*way, "GDRDMA");
       ++(is_direct ? run_.gpu_direct : run_.past_host);
       const auto device = behind(way->substr(4), "/");
       if (const auto used = device ? leading(*device) : std::nullopt) used_nics_.insert(*used);
@@ -255,19 +206,10 @@ class LogReader {
   std::map<std::uint32_t, LogNic> nics_of_ib_, nics_of_sockets_;  // by number
   std::set<std::uint32_t> used_nics_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> indirect_;  // ranks, the lower first
-  std::set<std::string, std::less<>> whole_hosts_;
-  std::vector<std::uint32_t> first_node_;  // its ranks, in their order
-  std::vector<TextPlace> places_;          // of these
+  std::vector<std::uint32_t> first_node_;                       // its ranks, in their order
+  std::vector<TextPlace> places_;                               // of these
   NodeTopology node_;
 };
-
-// "200.node-a" is node-a whose line began inside another, where node-a is known.
-std::string whole_of(const std::string& host, const std::set<std::string, std::less<>>& whole) {
-  for (std::string_view end = host; !end.empty(); end.remove_prefix(1)) {
-    if (whole.contains(end)) return std::string(end);
-  }
-  return host;
-}
 
 constexpr auto log_hint =
     "give the log of all ranks, with the lines of NCCL_DEBUG=INFO, or what nvidia-smi topo -m "
@@ -296,18 +238,17 @@ void LogReader::take_hosts() {
   // Communicators of as many ranks beside one another, as of tensor parallelism, are no job.
   for (const auto& [rank, other] : largest.others) {
     const LogRank& known = largest.ranks.at(rank);
-    const std::string one = whole_of(known.host, whole_hosts_), two = whole_of(other, whole_hosts_);
-    if (one == two) continue;
+    if (known.host == other) continue;
     throw FormatError(
         known.at.line, 0,
-        "has rank " + std::to_string(rank) + " on " + shown(one) + " and on " + shown(two),
+        "has rank " + std::to_string(rank) + " on " + shown(known.host) + " and on " + shown(other),
         "give the lines of one communicator of all ranks");
   }
   std::map<std::string, std::vector<std::uint32_t>> by_host;
   for (const auto& [rank, of_rank] : largest.ranks) {
-    by_host[whole_of(of_rank.host, whole_hosts_)].push_back(rank);
+    by_host[of_rank.host].push_back(rank);
   }
-  const std::string first = whole_of(largest.ranks.begin()->second.host, whole_hosts_);
+  const std::string& first = largest.ranks.begin()->second.host;
   first_node_ = by_host[first];
   for (const auto& [host, ranks] : by_host) {
     if (ranks.size() == first_node_.size()) continue;
@@ -400,13 +341,13 @@ NodeTopology LogReader::finish() && {
 
 }  // namespace
 
-bool is_nccl_log(std::string_view text) { return text.find(mark) != std::string_view::npos; }
+bool is_nccl_log(std::string_view text) { return contains(text, mark); }
 
 NodeTopology read_nccl_log(std::string_view text, NodeChoice node) {
   (void)chosen_node({"the log of a run"}, {}, node);
   LogReader reader;
-  for_each_line(text,
-                [&](std::size_t number, std::string_view line) { reader.take(number, line); });
+  const CleanText clean(text);
+  for (const CleanLine& line : clean.lines()) reader.take(line);
   return std::move(reader).finish();
 }
 

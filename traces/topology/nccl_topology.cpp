@@ -1,5 +1,3 @@
-#include "traces/topology/nccl_topology.h"
-
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -9,7 +7,7 @@
 
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/topology/foreign_topology.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {

@@ -3,13 +3,29 @@
 #include <algorithm>
 
 #include "traces/text/format_error.h"
+#include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
-#include "traces/topology/foreign_topology.h"
-#include "traces/topology/nccl_log.h"
-#include "traces/topology/nccl_topology.h"
-#include "traces/topology/topology_matrix.h"
 
 namespace paceline::traces {
+namespace {
+
+// Words that a tool prints and others do not, as its documentation or source shows them.
+constexpr std::array<std::string_view, 3> foreign_tools[] = {  // mark, also, what it is
+    {"Link Type between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"Weight between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"Hops between two GPUs", "", "what rocm-smi --showtopo prints"},
+    {"LINK TYPE TABLE", "", "what amd-smi topology prints"},
+    {"ACCESS TABLE", "", "what amd-smi topology prints"},
+    {"WEIGHT TABLE", "", "what amd-smi topology prints"},
+    {"GPU 0/0", "", "what xpu-smi topology prints"},
+    {"HCCS", "NPU0", "what npu-smi info -t topo prints"},
+    {"L#0", "PU ", "what lstopo prints"},
+    {"L#0", "Core ", "what lstopo prints"},
+    {"<topology", "<object", "what lstopo writes"},
+    {"<nvidia_smi_log", "", "what nvidia-smi -q -x prints"},
+    {"NVIDIA-SMI ", "Driver Version", "nvidia-smi's list of GPUs"}};
+
+}  // namespace
 
 const std::array<NodeTopologyFormat, 3>& node_topology_formats() {
   static constexpr std::array rows{
@@ -34,6 +50,13 @@ NamedTopology read_node_topology(std::string_view text, NodeChoice node) {
   throw FormatError(0, foreign.empty() ? "is no topology of a node" : foreign, hint);
 }
 
+std::string foreign_topology(std::string_view text) {
+  for (const auto& [mark, also, prints] : foreign_tools) {
+    if (contains(text, mark) && contains(text, also)) return "is " + std::string(prints);
+  }
+  return "";
+}
+
 std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at, NodeChoice node) {
   if (!node && nodes.size() == 1) return 0;
   if (node && *node >= 1 && *node <= nodes.size()) return *node - 1;
@@ -51,15 +74,11 @@ std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at, Nod
 }
 
 bool is_no_nic(std::string_view interface_name) {
-  constexpr std::array starts{
-      std::string_view("docker"),   std::string_view("br-"),     std::string_view("veth"),
-      std::string_view("tun"),      std::string_view("tap"),     std::string_view("wg"),
-      std::string_view("virbr"),    std::string_view("vnet"),    std::string_view("dummy"),
-      std::string_view("cali"),     std::string_view("flannel"), std::string_view("cni"),
-      std::string_view("wl"),       std::string_view("cilium"),  std::string_view("lxc"),
-      std::string_view("tailscale")};
+  constexpr std::string_view starts[] = {"docker", "br-",    "veth",  "tun",      "tap",     "wg",
+                                         "virbr",  "vnet",   "dummy", "cali",     "flannel", "cni",
+                                         "wl",     "cilium", "lxc",   "tailscale"};
   return interface_name == "lo" || std::ranges::any_of(starts, [&](std::string_view start) {
-           return interface_name.substr(0, start.size()) == start;
+           return interface_name.starts_with(start);
          });
 }
 

@@ -97,6 +97,42 @@ struct NodeTopologyFormat {
   NodeTopology (*read)(std::string_view text, NodeChoice node);
 };
 
+// XML as NCCL writes it into the file that NCCL_TOPO_DUMP_FILE names: <system> of <cpu>, each of
+// <pci> with <gpu> (and its <nvlink>) or <nic> (and its <net>). GPUs without a rank and nets
+// without a number are passed over, as NCCL does. AMD's RCCL writes the same with <xgmi> for
+// <nvlink>. Lines before and after the XML are passed over. Interfaces that are no NICs are left
+// out, and so are those below no <pci> where others are below one.
+//
+// Reading throws FormatError for what is no XML, cut off, of several hosts, joined by links that
+// differ between their two ends, for several systems where `node` chooses none, and by name for
+// other files of NCCL's: those that it is given and that have no GPUs yet, and graphs.
+[[nodiscard]] bool is_nccl_topology(std::string_view text);
+[[nodiscard]] NodeTopology read_nccl_topology(std::string_view text, NodeChoice node);
+
+// What `nvidia-smi topo -m` prints, with whatever stands before, between and after it: a line of
+// the names of GPUs and NICs, underlined or not, and a row for each. NICs take the names of a "NIC
+// Legend"; a matrix of `topo -p2p` beside it says whether GPUs reach each other without the host.
+// Cells that lost what parted them are told apart where there is one way to do so.
+//
+// Reading throws FormatError for a matrix that is cut off, not symmetric, or has an entry that is
+// none, and for several matrices of different nodes where `node` chooses none.
+[[nodiscard]] bool is_topology_matrix(std::string_view text);
+[[nodiscard]] NodeTopology read_topology_matrix(std::string_view text, NodeChoice node);
+
+// What a run wrote with NCCL_DEBUG=INFO, alone or among other output: lines of many ranks mixed,
+// behind prefixes of launchers, and inside lines of others. Read are NCCL's version, the ranks of
+// the largest communicator with their hosts (also as nccl-tests lists them, with the GPUs' model),
+// its rings, how ranks are connected, and networks with their devices and, where NCCL prints them,
+// speeds. Not read: what the subsystem GRAPH adds. Reading throws FormatError for a log that does
+// not tell how many GPUs a host has, or of hosts that differ in that; they are one node, which
+// `node` need not choose.
+[[nodiscard]] bool is_nccl_log(std::string_view text);
+[[nodiscard]] NodeTopology read_nccl_log(std::string_view text, NodeChoice node);
+
+// What another tool printed that shows a node: "is what rocm-smi --showtopo prints"; empty where
+// the text is none that is known.
+[[nodiscard]] std::string foreign_topology(std::string_view text);
+
 // A row a format; the first that takes a text reads it.
 [[nodiscard]] const std::array<NodeTopologyFormat, 3>& node_topology_formats();
 

@@ -1,5 +1,3 @@
-#include "traces/topology/topology_matrix.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -7,8 +5,8 @@
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/topology/foreign_topology.h"
 #include "traces/topology/matrix_lines.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {
@@ -22,7 +20,7 @@ enum class MatrixKind { paths, pcie_only, peer_to_peer, other_status };
 // The last letters of "nvidia-smi topo -p2p r"; nullopt for a line that is no such command.
 std::optional<MatrixKind> command_in(std::string_view line) {
   const std::size_t at = line.find(" topo ");
-  if (line.find("nvidia-smi") == std::string_view::npos || at == std::string_view::npos) {
+  if (!contains(line, "nvidia-smi") || at == std::string_view::npos) {
     return std::nullopt;
   }
   const auto words = words_of(line.substr(at + 5));

@@ -1,126 +1,175 @@
 #include "traces/torch/recording.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/stats/quantile.h"
+#include "traces/json/json_value.h"
+#include "traces/text/lines.h"
 #include "traces/text/plain_text.h"
-#include "traces/torch/recorded_step.h"
 
 namespace paceline::traces {
 namespace {
-
-namespace dom = simdjson::dom;
-using torch::RecordedStep;
 
 constexpr const char* what_to_give = "give a file that paceline_recorder.py wrote, whole";
 constexpr std::string_view schema = "paceline.recording/1";
 constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;   // 126 years
 constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
+constexpr std::uint64_t count_most = std::numeric_limits<std::uint32_t>::max();
 
-// What is wrong with a line.
-struct BadLine {
-  std::string what;
+// A step as the recorder writes it.
+struct RecordedStep {
+  struct Interval {
+    TraceTime begin, end;
+  };
+  struct Bucket {
+    std::uint64_t model, index;  // of the DistributedDataParallel models; of its buckets
+    ElementCount count;
+    std::optional<ElementSize> element_size;  // nullopt where a hook sends something else
+    TraceTime launched;
+    std::optional<TraceTime> end;
+  };
+
+  std::uint64_t number = 0;
+  Interval all{};
+  std::vector<Interval> forward, backward, waits, optimizer;
+  std::vector<DeviceTrace::Gradient> gradients;
+  std::vector<Bucket> buckets;
 };
 
-[[noreturn]] void refuse(std::string_view key, const char* what) {
-  throw BadLine{std::string(key) + " " + what};
-}
+// Positions of the tasks' names in DeviceTrace::names.
+enum TaskName : std::uint32_t { between_work, forward_work, backward_work, optimizer_work };
 
-std::optional<dom::element> find(dom::object object, std::string_view key) {
-  dom::element value;
-  if (object.at_key(key).get(value) != simdjson::SUCCESS || value.is_null()) return std::nullopt;
-  return value;
-}
+enum Layer : std::size_t { wait, backward, forward, optimizer, layers };
 
-std::optional<std::uint64_t> number_if_told(dom::object object, std::string_view key,
-                                            std::uint64_t most) {
-  const auto value = find(object, key);
-  if (!value) return std::nullopt;
-  std::uint64_t number = 0;
-  if (value->get(number) != simdjson::SUCCESS || number > most) {
-    refuse(key, "is no such number");
+// Where something begins or ends, or backward is cut.
+struct Edge {
+  TraceTime at;
+  std::optional<Layer> layer;  // nullopt: a cut
+  int change;
+};
+
+std::vector<Edge> edges_of(const RecordedStep& step) {
+  std::vector<Edge> edges{{step.all.begin, std::nullopt, 0}, {step.all.end, std::nullopt, 0}};
+  const std::array lists{&step.waits, &step.backward, &step.forward, &step.optimizer};
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (const RecordedStep::Interval& interval : *lists[layer]) {
+      edges.push_back({interval.begin, static_cast<Layer>(layer), 1});
+      edges.push_back({interval.end, static_cast<Layer>(layer), -1});
+    }
   }
+  for (const auto& gradient : step.gradients) edges.push_back({gradient.ready, std::nullopt, 0});
+  for (const auto& bucket : step.buckets) edges.push_back({bucket.launched, std::nullopt, 0});
+  std::ranges::stable_sort(edges, {}, &Edge::at);
+  return edges;
+}
+
+// What runs while layers are open; nullopt while the rank waits.
+std::optional<TaskName> name_of(const std::array<int, layers>& open) {
+  if (open[wait] > 0) return std::nullopt;
+  if (open[backward] > 0) return backward_work;
+  if (open[forward] > 0) return forward_work;
+  return open[optimizer] > 0 ? optimizer_work : between_work;
+}
+
+// What was computed in a step, in order: it fills the step but for the waits. Where passes overlap,
+// backward is taken before forward, and forward before optimizer.
+std::vector<DeviceTrace::Task> tasks_of(const RecordedStep& step) {
+  std::vector<DeviceTrace::Task> tasks;
+  std::array<int, layers> open{};
+  TraceTime since = step.all.begin;
+  for (const Edge& edge : edges_of(step)) {
+    const auto name = name_of(open);
+    if (name && edge.at > since) {
+      const bool goes_on = !tasks.empty() && *name != backward_work && tasks.back().name == *name &&
+                           tasks.back().end == since;
+      if (goes_on) {
+        tasks.back().end = edge.at;
+      } else {
+        tasks.push_back({since, edge.at, 0, DeviceTrace::Work::kernel, since, *name});
+      }
+    }
+    since = edge.at;
+    if (edge.layer) open[*edge.layer] += edge.change;
+  }
+  return tasks;
+}
+
+[[noreturn]] void refuse(const std::string& key, const char* what) {
+  throw std::runtime_error(key + " " + what);
+}
+
+// None where the key is missing, or null.
+std::optional<std::uint64_t> number_if_told(const JsonValue& in, const char* key,
+                                            std::uint64_t most) {
+  if (in[key].is_null()) return std::nullopt;
+  const auto number = in[key].if_whole();
+  if (!number || *number > most) refuse(key, "is no such number");
   return number;
 }
 
-std::uint64_t number_of(dom::object object, std::string_view key, std::uint64_t most) {
-  const auto number = number_if_told(object, key, most);
+std::uint64_t number_of(const JsonValue& in, const char* key, std::uint64_t most) {
+  const auto number = number_if_told(in, key, most);
   if (!number) refuse(key, "is missing");
   return *number;
 }
 
-std::string text_of(dom::object object, std::string_view key) {
-  const auto value = find(object, key);
-  if (!value) return {};
-  std::string_view text;
-  if (value->get(text) != simdjson::SUCCESS) refuse(key, "is no text");
-  return std::string(text);
+std::string text_of(const JsonValue& in, const char* key) {
+  return in[key].is_null() ? "" : member<std::string>(in, key);
 }
 
-dom::array list_of(dom::object object, std::string_view key) {
-  const auto value = find(object, key);
-  dom::array list;
-  if (!value) refuse(key, "is missing");
-  if (value->get(list) != simdjson::SUCCESS) refuse(key, "is no list");
-  return list;
+const JsonValue::List& list_of(const JsonValue& in, const char* key) {
+  if (in[key].is_null()) refuse(key, "is missing");
+  if (!in[key].is_list()) refuse(key, "is no list");
+  return in[key].list();
 }
 
-dom::object object_of(dom::element element, std::string_view what) {
-  dom::object object;
-  if (element.get(object) != simdjson::SUCCESS) refuse(what, "is no object");
-  return object;
+TraceTime time_of(const JsonValue& in, const char* key) {
+  return static_cast<TraceTime>(number_of(in, key, furthest_time));
 }
 
-constexpr std::uint64_t count_most = std::numeric_limits<std::uint32_t>::max();
-
-TraceTime time_of(dom::object object, std::string_view key) {
-  return static_cast<TraceTime>(number_of(object, key, furthest_time));
-}
-
-TraceTime time_in(dom::element element, const RecordedStep& step, std::string_view key) {
-  TraceTime time = 0;
-  if (element.get(time) != simdjson::SUCCESS) refuse(key, "has what is no time");
-  if (time < step.all.begin || time > step.all.end) refuse(key, "has a time out of its step");
-  return time;
+TraceTime time_in(const JsonValue& in, const RecordedStep& step, const char* key) {
+  const auto time = in.if_whole();
+  if (!time || *time > std::uint64_t{furthest_time}) refuse(key, "has what is no time");
+  const auto at = static_cast<TraceTime>(*time);
+  if (at < step.all.begin || at > step.all.end) refuse(key, "has a time out of its step");
+  return at;
 }
 
 using Intervals = std::vector<RecordedStep::Interval>;
 
-Intervals intervals_of(dom::object object, std::string_view key, const RecordedStep& step) {
+Intervals intervals_of(const JsonValue& in, const char* key, const RecordedStep& step) {
   Intervals intervals;
-  for (const dom::element element : list_of(object, key)) {
-    dom::array pair;
-    if (element.get(pair) != simdjson::SUCCESS || pair.size() != 2) {
-      refuse(key, "has what is no pair of times");
-    }
-    const RecordedStep::Interval interval{time_in(pair.at(0).value(), step, key),
-                                          time_in(pair.at(1).value(), step, key)};
+  for (const JsonValue& element : list_of(in, key)) {
+    const auto& pair = element.list_or_empty();
+    if (pair.size() != 2) refuse(key, "has what is no pair of times");
+    const RecordedStep::Interval interval{time_in(pair[0], step, key), time_in(pair[1], step, key)};
     if (interval.end < interval.begin) refuse(key, "has an end before its begin");
     intervals.push_back(interval);
   }
   return intervals;
 }
 
-// Reads lines into a trace; each throws BadLine.
+// Reads lines into a trace; each throws std::runtime_error.
 class Reading {
  public:
-  void take_header(dom::object header);
-  void take_step(dom::object line);
+  void take_header(const JsonValue& header);
+  void take_step(const JsonValue& line);
   [[nodiscard]] DeviceTrace trace();
 
   std::uint64_t steps = 0;
 
  private:
-  void take_parameters(dom::array list);
-  void take_models(dom::array list);
-  void take_gradients(dom::object line, RecordedStep& step) const;
-  void take_buckets(dom::object line, RecordedStep& step) const;
+  void take_parameters(const JsonValue::List& list);
+  void take_models(const JsonValue::List& list);
+  void take_gradients(const JsonValue& line, RecordedStep& step) const;
+  void take_buckets(const JsonValue& line, RecordedStep& step) const;
   void add(const RecordedStep& step);
   [[nodiscard]] std::optional<TracedCollective::OnDevice> on_device(
       const RecordedStep::Bucket& bucket);
@@ -135,7 +184,7 @@ class Reading {
   TraceTime end_ = 0;                       // of the step before
 };
 
-void Reading::take_header(dom::object header) {
+void Reading::take_header(const JsonValue& header) {
   if (text_of(header, "schema") != schema) refuse("schema", "is not paceline.recording/1");
   const std::uint64_t rank = number_of(header, "rank", count_most - 1);
   const std::uint64_t world_size = number_of(header, "world_size", count_most);
@@ -150,39 +199,33 @@ void Reading::take_header(dom::object header) {
   take_models(list_of(header, "ddp"));
 }
 
-void Reading::take_parameters(dom::array list) {
-  for (const dom::element element : list) {
-    const dom::object object = object_of(element, "a parameter");
-    const std::uint64_t elements = number_of(object, "elements", elements_most);
-    const std::uint64_t size = number_of(object, "element_bytes", 64);
+void Reading::take_parameters(const JsonValue::List& list) {
+  for (const JsonValue& element : list) {
+    const std::uint64_t elements = number_of(element, "elements", elements_most);
+    const std::uint64_t size = number_of(element, "element_bytes", 64);
     if (size == 0) refuse("element_bytes", "is 0");
-    bool has_gradient = false;
-    const auto told = find(object, "requires_grad");
-    if (!told || told->get(has_gradient) != simdjson::SUCCESS) {
-      refuse("requires_grad", "is neither true nor false");
-    }
-    if (!has_gradient) {
+    if (!member<bool>(element, "requires_grad")) {
       numbers_.emplace_back();
       continue;
     }
     numbers_.emplace_back(static_cast<std::uint32_t>(trace_.parameters.size()));
     trace_.parameters.push_back(
-        {text_of(object, "name"), ElementCount(elements), ElementSize(size)});
+        {text_of(element, "name"), ElementCount(elements), ElementSize(size)});
   }
 }
 
-void Reading::take_models(dom::array list) {
-  for (const dom::element element : list) {
-    const dom::object model = object_of(element, "ddp");
-    group_sizes_.push_back(static_cast<std::uint32_t>(number_of(model, "group_size", count_most)));
-    has_hook_.push_back(!text_of(model, "comm_hook").empty());
+void Reading::take_models(const JsonValue::List& list) {
+  for (const JsonValue& element : list) {
+    group_sizes_.push_back(
+        static_cast<std::uint32_t>(number_of(element, "group_size", count_most)));
+    has_hook_.push_back(!text_of(element, "comm_hook").empty());
     const auto cap =
-        number_if_told(model, "bucket_cap_bytes", std::numeric_limits<std::int64_t>::max());
+        number_if_told(element, "bucket_cap_bytes", std::numeric_limits<std::int64_t>::max());
     if (cap && !trace_.bucket_cap) trace_.bucket_cap = Bytes(*cap);
   }
 }
 
-void Reading::take_step(dom::object line) {
+void Reading::take_step(const JsonValue& line) {
   RecordedStep step;
   step.number = number_of(line, "step", count_most);
   step.all = {time_of(line, "begin_ns"), time_of(line, "end_ns")};
@@ -202,40 +245,37 @@ void Reading::take_step(dom::object line) {
   add(step);
 }
 
-void Reading::take_gradients(dom::object line, RecordedStep& step) const {
-  const dom::array times = list_of(line, "gradients_ns");
-  const dom::array parameters = list_of(line, "gradient_parameters");
+void Reading::take_gradients(const JsonValue& line, RecordedStep& step) const {
+  const auto& times = list_of(line, "gradients_ns");
+  const auto& parameters = list_of(line, "gradient_parameters");
   if (times.size() != parameters.size()) refuse("gradient_parameters", "is not of the same length");
-  auto parameter = parameters.begin();
-  for (const dom::element time : times) {
-    std::uint64_t number = 0;
-    if ((*parameter).get(number) != simdjson::SUCCESS || number >= numbers_.size()) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto number = parameters[i].if_whole();
+    if (!number || *number >= numbers_.size()) {
       refuse("gradient_parameters", "has what is no number of a parameter");
     }
-    step.gradients.push_back({time_in(time, step, "gradients_ns"), numbers_[number]});
-    ++parameter;
+    step.gradients.push_back({time_in(times[i], step, "gradients_ns"), numbers_[*number]});
   }
 }
 
-void Reading::take_buckets(dom::object line, RecordedStep& step) const {
-  for (const dom::element element : list_of(line, "buckets")) {
-    const dom::object object = object_of(element, "a bucket");
-    RecordedStep::Bucket bucket{number_of(object, "model", count_most),
-                                number_of(object, "index", count_most),
-                                ElementCount(number_of(object, "elements", elements_most)),
+void Reading::take_buckets(const JsonValue& line, RecordedStep& step) const {
+  for (const JsonValue& element : list_of(line, "buckets")) {
+    RecordedStep::Bucket bucket{number_of(element, "model", count_most),
+                                number_of(element, "index", count_most),
+                                ElementCount(number_of(element, "elements", elements_most)),
                                 std::nullopt,
-                                time_of(object, "launched_ns"),
+                                time_of(element, "launched_ns"),
                                 std::nullopt};
     if (bucket.model >= group_sizes_.size()) refuse("model", "is none of ddp");
-    if (const auto size = number_if_told(object, "element_bytes", 64)) {
+    if (const auto size = number_if_told(element, "element_bytes", 64)) {
       if (*size == 0) refuse("element_bytes", "is 0");
       bucket.element_size = ElementSize(*size);
     }
     if (bucket.launched < step.all.begin || bucket.launched > step.all.end) {
       refuse("launched_ns", "is out of its step");
     }
-    if (find(object, "end_ns")) {
-      bucket.end = time_of(object, "end_ns");
+    if (!element["end_ns"].is_null()) {
+      bucket.end = time_of(element, "end_ns");
       if (*bucket.end < bucket.launched) refuse("end_ns", "is before launched_ns");
     }
     step.buckets.push_back(bucket);
@@ -254,7 +294,7 @@ std::optional<TracedCollective::OnDevice> Reading::on_device(const RecordedStep:
 }
 
 void Reading::add(const RecordedStep& step) {
-  for (const auto& task : torch::tasks_of(step)) trace_.tasks.push_back(task);
+  for (const auto& task : tasks_of(step)) trace_.tasks.push_back(task);
   const auto name = static_cast<std::uint32_t>(trace_.names.size());
   trace_.names.push_back(std::string(step_prefix) + std::to_string(step.number));
   trace_.ranges.push_back({step.all.begin, step.all.end, 0, name});
@@ -280,20 +320,18 @@ DeviceTrace Reading::trace() {
   std::ranges::stable_sort(trace_.gradients, {}, &DeviceTrace::Gradient::ready);
   trace_.events = steps;
   if (!samples_.empty()) {
-    const auto middle = samples_.begin() + static_cast<std::ptrdiff_t>((samples_.size() - 1) / 2);
-    std::ranges::nth_element(samples_, middle);
-    trace_.batch = static_cast<std::uint32_t>(*middle);
+    trace_.batch = static_cast<std::uint32_t>(stats::lower_median(samples_));
   }
   return std::move(trace_);
 }
 
 // One line, and whether it is the last of the file.
-bool take_line(dom::object line, std::size_t number, Reading& reading) {
+bool take_line(const JsonValue& line, std::size_t number, Reading& reading) {
   if (number == 1) {
     reading.take_header(line);
     return false;
   }
-  if (!find(line, "steps")) {
+  if (line["steps"].is_null()) {
     reading.take_step(line);
     return false;
   }
@@ -307,32 +345,22 @@ bool take_line(dom::object line, std::size_t number, Reading& reading) {
 
 bool is_recording(std::string_view text) {
   const std::string_view line = text.substr(0, std::min<std::size_t>(text.find('\n'), 4096));
-  return line.starts_with('{') && line.find("\"paceline.recording/") != std::string_view::npos;
+  return line.starts_with('{') && contains(line, "\"paceline.recording/");
 }
 
 DeviceTrace read_recording(std::string_view text) {
-  text = plain_text(text);
-  dom::parser parser;
   Reading reading;
   bool is_whole = false;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t length = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
-    if (line.empty() && text.empty()) break;
+  for_each_line(plain_text(text), [&](std::size_t number, std::string_view line) {
     if (is_whole) throw FormatError(number, "has more than its last line", what_to_give);
-    dom::object object;
-    if (const auto error = parser.parse(line.data(), line.size()).get(object)) {
-      throw FormatError(number,
-                        std::string("is no line of a recording: ") + simdjson::error_message(error),
-                        what_to_give);
-    }
     try {
-      is_whole = take_line(object, number, reading);
-    } catch (const BadLine& bad) {
-      throw FormatError(number, bad.what, what_to_give);
+      const JsonValue in = parse_json(line, what_to_give);
+      if (!in.is_object()) throw std::runtime_error("is no line of a recording");
+      is_whole = take_line(in, number, reading);
+    } catch (const std::runtime_error& error) {
+      throw FormatError(number, error.what(), what_to_give);
     }
-  }
+  });
   if (!is_whole) throw FormatError(0, "is cut off: its last line is missing", what_to_give);
   return reading.trace();
 }

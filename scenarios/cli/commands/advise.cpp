@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ostream>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -17,8 +15,7 @@ namespace advise_command {
 
 struct Options {
   std::string scenario;
-  ReportOutput report;
-  files::OutputFile json;
+  ResultOutput output;
   std::uint32_t gpus = 0;  // 0: not given
   SharedOptions shared;
 };
@@ -28,9 +25,7 @@ int run(Options& options) {
   const StopRequest stop;
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
                                      options.shared.run_options());
-  options.report.write(options.json.is_standard_output(),
-                       [&](std::ostream& out) { write_text(out, advice); });
-  options.json.write_if_asked([&](std::ostream& out) { write_json(out, advice); });
+  options.output.write(advice);
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
 }
@@ -40,17 +35,15 @@ int run(Options& options) {
 Action attach_advise(CommandOptions& app) {
   using namespace advise_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
-      .required()
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenario).required();
   app.add_option("--gpus", options->gpus,
                  "Analyse this number of GPUs (default: the last value of sweep.gpus).")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  add_json(app, options->json, "the advice");
-  options->report.add_assumptions_to(app);
-  options->report.add_markdown_to(app);
+  options->output.add_json_to(app, "the advice");
+  options->output.report.add_assumptions_to(app);
+  options->output.report.add_markdown_to(app);
   return [options] { return run(*options); };
 }
 

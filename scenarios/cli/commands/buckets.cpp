@@ -1,25 +1,16 @@
-#include <fmt/ostream.h>
-
 #include <iostream>
-#include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "models/training/ddp.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/report/assumptions.h"
-#include "scenarios/text_table.h"
+#include "scenarios/report/buckets_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace buckets_command {
-
-using training::Bucket;
-using training::bucket_count;
-using training::bucket_size;
-using workload::ParameterTensor;
 
 struct Options {
   std::string model, bucket_cap, first_bucket, torch_version, precision;
@@ -46,46 +37,13 @@ Scenario scenario_of(const Options& options) {
   return scenario_of_options(values, {});
 }
 
-void write_table(const std::vector<ParameterTensor>& tensors, const std::vector<Bucket>& buckets) {
-  TextTable table({"bucket", "tensors", "elements", "bytes", "first ready", "last ready"}, 0);
-  ElementCount elements;
-  Bytes bytes;
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    const ElementCount count = bucket_count(tensors, buckets[b]);
-    const Bytes size = bucket_size(tensors, buckets[b]);
-    table.add({std::to_string(b), std::to_string(buckets[b].size()), std::to_string(count.value()),
-               std::to_string(size.value()), tensors[buckets[b].front()].name,
-               tensors[buckets[b].back()].name});
-    elements += count;
-    bytes += size;
-  }
-  table.write(std::cout);
-  fmt::print(std::cout, "{} tensors, {} elements, {} bytes\n", tensors.size(), elements.value(),
-             bytes.value());
-}
-
-void write_json(std::ostream& out, const std::vector<ParameterTensor>& tensors,
-                const std::vector<Bucket>& buckets) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Bucket& bucket : buckets) {
-    nlohmann::ordered_json names = nlohmann::ordered_json::array();
-    for (const std::size_t i : bucket) names.push_back(tensors[i].name);
-    list.push_back({{"elements", bucket_count(tensors, bucket).value()},
-                    {"size_bytes", bucket_size(tensors, bucket).value()},
-                    {"tensors", std::move(names)}});
-  }
-  out << nlohmann::ordered_json{{"schema", "paceline.buckets/1"}, {"buckets", std::move(list)}}
-             .dump(1)
-      << '\n';
-}
-
 int run(Options& options) {
   const Scenario scenario = scenario_of(options);
   const auto tensors = training::gradient_tensors(scenario.workload);
   const auto ddp = training::ddp_settings(scenario.strategy_settings);
   const auto buckets = ddp_buckets(tensors, ddp);
   if (!options.json.is_standard_output()) {
-    write_table(tensors, buckets);
+    write_text(std::cout, tensors, buckets);
     Assumptions assumptions = scenario.assumptions;
     assumptions.add(training::ddp_assumptions(ddp));
     write_assumptions(std::cout, assumptions.sentences());

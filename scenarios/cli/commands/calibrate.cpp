@@ -7,18 +7,22 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "models/stats/normal.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/calibration/calibration.h"
+#include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/cli/learnt_scenario.h"
 #include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -64,10 +68,6 @@ struct Options {
     return CalibratedMachine{cluster, cost::ring_parts_of(scenario_of_options(values, {}).cluster)};
   }
 };
-
-std::string plural(std::size_t count, const char* of) {
-  return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
-}
 
 void write_skipped(const std::string& file,
                    const std::vector<traces::CollectiveLog::Skipped>& all) {
@@ -122,8 +122,8 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   const LogSummary summary = summarise(logs);
   fmt::print(std::cout,
              "\n{}: fitted to {}; {} kept, which fit well enough and make the interval\n",
-             to_text(collective), plural(fit.samples().size(), "sample"),
-             plural(fit.hypotheses().size(), "parameter set"));
+             to_text(collective), counted(fit.samples().size(), "sample"),
+             counted(fit.hypotheses().size(), "parameter set"));
   fmt::print(std::cout,
              "  what was fitted is met within {:.1f}% (geometric mean; largest {:.0f}%)\n",
              summary.predicted.geometric_mean, summary.predicted.largest);
@@ -137,11 +137,11 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
     if (fit.noise()[i] <= too_much * std::hypot(fit.scale().own, sample.spread)) continue;
     ++standing_out;
     fmt::print(std::cout, "  stands out, counts less: {} on {} of {} GPUs: {}\n",
-               to_text(sample.size), plural(sample.shape.nodes, "node"),
+               to_text(sample.size), counted(sample.shape.nodes, "node"),
                sample.shape.ranks_per_node, to_text(sample.time));
   }
   if (standing_out > 0) {
-    fmt::print(std::cout, "  {} stand{} out\n", plural(standing_out, "sample"),
+    fmt::print(std::cout, "  {} stand{} out\n", counted(standing_out, "sample"),
                standing_out == 1 ? "s" : "");
   }
 }
@@ -202,7 +202,7 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
   const cost::LinkFit& fit = link.fit;
   const auto latency = fit.estimate.latency_range();
   const auto bandwidth = fit.estimate.bandwidth_range();
-  fmt::print(std::cout, "{}: {} of {}\n", to_text(place), plural(fit.samples.size(), "size"),
+  fmt::print(std::cout, "{}: {} of {}\n", to_text(place), counted(fit.samples.size(), "size"),
              link.files());
   for (const auto& source : link.sources) write_skipped(source.file, source.skipped);
   fmt::print(std::cout, "  latency {} ({} to {}), bandwidth {} ({} to {}), 90 % intervals\n",
@@ -217,6 +217,74 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
   }
   fmt::print(std::cout, "  with the switches of protocol seen above {}, within {}\n", switches,
              met_within(fit, [&](Bytes size) { return fit.time(size); }));
+}
+
+std::vector<std::size_t> points_to_learn_from(Preparer& points, bool all_rows) {
+  if (!all_rows) return points_as_evidence(points);
+  std::vector<std::size_t> known;
+  for (std::size_t point = 0; point < points.file().point_count(); ++point) {
+    if (!points.file().measured(point)) continue;
+    if (points.scenario(point)->cluster.ranks() > RankCount(1)) known.push_back(point);
+  }
+  return known;
+}
+
+// What the known points of a scenario say of its machine; with `all_rows` every measured one counts
+// as known.
+LearntSteps learn(const std::string& path, const SharedOptions& options, bool all_rows) {
+  const auto file = ScenarioFile::read(path, options.parsed_settings());
+  Preparer points(file);
+  const std::vector<std::size_t> known = points_to_learn_from(points, all_rows);
+  if (known.empty()) {
+    throw InputError({path, 0, 0},
+                     all_rows ? "has no measured point of several GPUs"
+                              : "has no known point of several GPUs to learn from",
+                     "give --known \"gpus=8,throughput=900 samples/s\", or --all-rows for all "
+                     "points of measured:");
+  }
+  if (known.size() > learnt_rows_most) {
+    throw InputError({path, 0, 0}, fmt::format("has {} points to learn from", known.size()),
+                     fmt::format("mark {} of them known: true", learnt_rows_most));
+  }
+  return learn_from(points, known, options.force);
+}
+
+// Of scenarios that have no row of one kind together: one machine has one kind, a sweep several.
+void expect_one_kind(const std::vector<LearntSteps>& learnt) {
+  for (const LearntSteps& steps : learnt) {
+    const LearntSteps& first = learnt.front();
+    const auto is_like_first = [&](const LearntSteps::Row& row) {
+      return std::ranges::any_of(first.rows, [&](const LearntSteps::Row& one) {
+        return one.intra_node == row.intra_node && one.transport == row.transport;
+      });
+    };
+    if (std::ranges::any_of(steps.rows, is_like_first)) continue;
+    const LearntSteps::Row &here = steps.rows.front(), &there = first.rows.front();
+    throw InputError({steps.scenario, 0, 0},
+                     fmt::format("is from another machine than {}: {} and {}, not {} and {}",
+                                 first.scenario, to_text(here.intra_node), to_text(here.transport),
+                                 to_text(there.intra_node), to_text(there.transport)),
+                     "write a file for each machine");
+  }
+}
+
+void write_told(const std::vector<LearntSteps>& learnt) {
+  for (const LearntSteps& steps : learnt) {
+    TextTable table({"learnt from " + steps.scenario, "measured / predicted step", "what",
+                     "believed", "90% interval"},
+                    2);
+    for (const LearntSteps::Row& row : steps.rows) {
+      std::string measured = fmt::format("{:.3f}", std::exp(row.known.measured));
+      std::string place = fmt::format("{}x{} GPUs", row.nodes, row.gpus_per_node);
+      for (const LearntSteps::Said& one : row.said) {
+        table.add(
+            {std::exchange(place, ""), std::exchange(measured, ""),
+             std::string(to_text(one.quantity)), told(one.quantity, one.value),
+             fmt::format("{} to {}", told(one.quantity, one.low), told(one.quantity, one.high))});
+      }
+    }
+    table.write(std::cout);
+  }
 }
 
 // What would do nothing is refused.
@@ -267,7 +335,7 @@ int run(Options& options) {
     }
     if (!calibration.links.empty() && !calibration.sources.empty()) std::cout << '\n';
     for (const auto& [place, link] : calibration.links) write_link(place, link);
-    write_told(std::cout, calibration.learnt);
+    write_told(calibration.learnt);
   }
   if (calibration.fits.empty() && calibration.links.empty() && calibration.learnt.empty()) {
     throw InputError({options.inputs.front(), 0, 0}, "has no collective that can be fitted",

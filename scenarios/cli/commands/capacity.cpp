@@ -1,13 +1,8 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <ostream>
 
 #include "scenarios/capacity/answer.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/common_options.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/evidence.h"
@@ -18,9 +13,7 @@ namespace capacity_command {
 
 struct Options {
   std::string job;
-  ReportOutput report;
-  files::OutputFile json;
-  PageOutput page;
+  ResultOutput output;
   SharedOptions shared;
 };
 
@@ -35,15 +28,12 @@ int run(Options& options) {
       job, grid, [&](const capacity::Setup& setup) { return predictor.step_at_least(setup); },
       [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
   const capacity::Answer answer = answer_of(job, grid, search, predictor);
-  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
-    write_answer(out, job, grid, answer, predictor, capacity::today());
-  });
-  options.json.write_if_asked(
-      [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); });
-  options.page.write_if_asked(job.name, job.text, [&]() -> std::vector<page::Document> {
-    return {document_of("plan",
-                        [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); })};
-  });
+  options.output.write(
+      [&](std::ostream& out) {
+        write_answer(out, job, grid, answer, predictor, capacity::today());
+      },
+      [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); }, job.name,
+      job.text);
   return answer.best ? exit_done : exit_check_failed;
 }
 
@@ -57,10 +47,7 @@ Action attach_capacity(CommandOptions& app) {
       .required()
       .reads_files(files::shipped_job_folder);
   options->shared.add_to(app);
-  add_json(app, options->json, "the plan");
-  options->report.add_assumptions_to(app);
-  options->report.add_markdown_to(app);
-  options->page.add_to(app);
+  options->output.add_to(app, "the plan");
   return [options] { return run(*options); };
 }
 

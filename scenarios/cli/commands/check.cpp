@@ -7,10 +7,11 @@
 #include <variant>
 
 #include "models/cost/effort.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/predict/effort.h"
 #include "scenarios/text_table.h"
 
@@ -59,10 +60,7 @@ std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& p
           std::to_string(point.program.operations.size()),
           fmt::format("{:.3g}", work.transfers),
           time_of(point, work, expected),
-          prepared.memory
-              ? fmt::format("{:.1f}GiB",
-                            static_cast<double>(prepared.memory->total().value()) / (1U << 30U))
-              : ""};
+          prepared.memory ? in_gibibytes(prepared.memory->total()) : ""};
 }
 
 int run(const Options& options) {
@@ -79,8 +77,7 @@ int run(const Options& options) {
     table.add(row_of(file, *prepared, expected));
   }
   table.write(std::cout);
-  fmt::print(std::cout, "{} point{} can be run; none was\n", file.point_count(),
-             file.point_count() == 1 ? "" : "s");
+  fmt::print(std::cout, "{} can be run; none was\n", counted(file.point_count(), "point"));
   return exit_done;
 }
 
@@ -89,9 +86,7 @@ int run(const Options& options) {
 Action attach_check(CommandOptions& app) {
   using namespace check_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
-      .required()
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenario).required();
   options->shared.add_settings_to(app);
   return [options] { return run(*options); };
 }

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 
-#include "scenarios/claims/write_claims.h"
+#include "scenarios/claims/verdict.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
@@ -15,7 +15,7 @@ namespace claims_command {
 
 struct Options {
   std::vector<std::string> names;
-  files::OutputFile json;
+  ResultOutput output;
 };
 
 // Of all of them, or, when it is to stop, of those that were put to the test whole by then.
@@ -43,8 +43,9 @@ int run(Options& options) {
   const StopRequest stop;
   const std::vector<claims::Finding> findings = findings_of(chosen, tell_on_terminal());
   const bool is_complete = findings.size() == chosen.size();
-  if (!options.json.is_standard_output()) write_text(std::cout, findings, !options.names.empty());
-  options.json.write_if_asked([&](std::ostream& out) { write_json(out, findings, is_complete); });
+  options.output.write(
+      [&](std::ostream& out) { write_text(out, findings, !options.names.empty()); },
+      [&](std::ostream& out) { write_json(out, findings, is_complete); });
   if (is_complete) return exit_done;
   return say_stopped(fmt::format("{} of {} claims", findings.size(), chosen.size()));
 }
@@ -59,7 +60,7 @@ Action attach_claims(CommandOptions& app) {
                  "conditions (default: a summary of all shipped claims).")
       .reads_files("")
       .suggests([] { return names_of(shipped_claims()); });
-  add_json(app, options->json, "the verdicts");
+  options->output.add_json_to(app, "the verdicts");
   return [options] { return run(*options); };
 }
 

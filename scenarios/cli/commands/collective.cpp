@@ -1,11 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include "models/assumption.h"
 #include "models/collectives/nccl_tests.h"
@@ -14,7 +12,6 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/collective_options.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/measured_calls.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
@@ -24,8 +21,8 @@
 #include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/report/assumptions.h"
-#include "scenarios/text_table.h"
+#include "scenarios/report/collective_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace collective_command {
@@ -33,20 +30,6 @@ namespace collective_command {
 using collectives::Collective;
 
 using Options = CollectiveOptions;
-
-struct Row {
-  Bytes size;
-  std::string protocol;  // of the library; may be empty
-  Result predicted;
-
-  [[nodiscard]] Seconds time() const { return predicted.totals.step; }
-  [[nodiscard]] const training::CollectiveCall& call() const {
-    return *call_of(predicted.trace.program.operations.front());
-  }
-  // Of the time, 90 %.
-  [[nodiscard]] Seconds low() const { return time() * call().range.low; }
-  [[nodiscard]] Seconds high() const { return time() * call().range.high; }
-};
 
 // Whether a setting changes anything of a call, which has no step. A calibration has the times;
 // what is measured only is on no cluster.
@@ -195,72 +178,19 @@ std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& call
   return predicted;
 }
 
-// As nccl-tests has it: -1 where there is none.
-std::string root_of(const training::CollectiveCall& call) {
-  return collectives::has_root(call.collective) ? std::to_string(index(call.root)) : "-1";
-}
-
-// The columns of nccl-tests, out of place, and our own behind them.
-void write_table(const Options& options, const Scenario& scenario, Collective collective,
-                 const std::vector<Row>& rows, Assumptions assumptions) {
-  const double factor = collectives::bus_factor(collective, scenario.cluster.ranks());
-  const bool is_calibrated = !options.calibration.empty();
-  TextTable table({"size (B)", "count", "type", "redop", "root", "time (us)", "algbw (GB/s)",
-                   "busbw (GB/s)", "algorithm", "90% interval (us)"},
-                  0);
-  for (const Row& row : rows) {
-    const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() * 1e-9 : 0;
-    const ElementCount count =
-        collectives::count_column(collective, scenario.cluster.ranks(), row.call().count);
-    table.add(
-        {std::to_string(row.size.value()), std::to_string(count.value()),
-         std::string(nccl_tests_name(type_of_name(options.measured.type))),
-         collectives::is_reducing(collective) ? "sum" : "none", root_of(row.call()),
-         fmt::format("{:.2f}", row.time().value() * 1e6), fmt::format("{:.2f}", algbw),
-         fmt::format("{:.2f}", algbw * factor),
-         std::string(algorithm_of(row.call())) + (row.protocol.empty() ? "" : " " + row.protocol),
-         fmt::format("{:.2f} to {:.2f}", row.low().value() * 1e6, row.high().value() * 1e6)});
-  }
-  fmt::print(std::cout, "{} on {} GPUs of {} node{}, predicted, {}\n\n", to_text(collective),
-             scenario.cluster.ranks().value(), scenario.cluster.nodes,
-             scenario.cluster.nodes == 1 ? "" : "s",
-             is_calibrated ? "calibrated" : to_text(scenario.fidelity));
-  table.write(std::cout);
-  const bool by_nccl =
-      std::ranges::any_of(rows, [](const Row& row) { return !row.protocol.empty(); });
+// With the GPUs that NCCL's choices were made for, where nobody has named them.
+std::vector<std::string> sentences_on(const Options& options, const Scenario& scenario,
+                                      const PredictedCalls& calls, Assumptions assumptions) {
+  const bool by_nccl = std::ranges::any_of(
+      calls.rows, [](const PredictedCall& row) { return !row.protocol.empty(); });
   if (by_nccl && options.device.empty() && scenario.cluster.gpu.empty()) {
     assumptions.add({unnamed_device, "nccl", {scenario.workload.device.name}});
   }
   auto sentences = assumptions.sentences();
-  for (const Row& row : rows) std::ranges::copy(row.predicted.notes, std::back_inserter(sentences));
-  write_assumptions(std::cout, sentences);
-}
-
-void write_json(std::ostream& out, const Scenario& scenario, Collective collective,
-                const std::vector<Row>& rows, bool is_complete) {
-  const double factor = collectives::bus_factor(collective, scenario.cluster.ranks());
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    const double algbw = row.time() > Seconds(0) ? (row.size / row.time()).value() : 0;
-    list.push_back({{"size_bytes", row.size.value()},
-                    {"algorithm", algorithm_of(row.call())},
-                    {"protocol", row.protocol},
-                    {"time_s", row.time().value()},
-                    {"time_s_low", row.low().value()},
-                    {"time_s_high", row.high().value()},
-                    {"algbw_bytes_per_s", algbw},
-                    {"busbw_bytes_per_s", algbw * factor},
-                    {"transfers", row.predicted.transfers},
-                    {"fidelity", to_text(row.predicted.fidelity)}});
+  for (const PredictedCall& row : calls.rows) {
+    std::ranges::copy(row.predicted.notes, std::back_inserter(sentences));
   }
-  const nlohmann::ordered_json table{{"schema", "paceline.collective/1"},
-                                     {"complete", is_complete},
-                                     {"collective", to_text(collective)},
-                                     {"gpus", scenario.cluster.ranks().value()},
-                                     {"nodes", scenario.cluster.nodes},
-                                     {"fidelity", to_text(scenario.fidelity)},
-                                     {"rows", std::move(list)}};
-  out << table.dump(1) << '\n';
+  return sentences;
 }
 
 // What all-reduces may be named the scenario knows, but for names of others alone.
@@ -312,19 +242,24 @@ int predict(const Options& options, files::OutputFile& json) {
   const PreparedCalls prepared = prepare(options, scenario, collective, counts);
   const StopRequest stop;
   auto predicted = predict(prepared.calls, options.shared.run_options());
-  std::vector<Row> rows;
+  PredictedCalls calls{collective,
+                       scenario.cluster.ranks(),
+                       scenario.cluster.nodes,
+                       type_of_name(options.measured.type),
+                       scenario.fidelity,
+                       !options.calibration.empty()};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!predicted[i]) continue;
-    rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(*predicted[i])});
+    calls.rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(*predicted[i])});
   }
-  const bool is_complete = rows.size() == sizes.size();
+  calls.is_complete = calls.rows.size() == sizes.size();
   if (!json.is_standard_output()) {
-    write_table(options, scenario, collective, rows, prepared.assumptions);
+    write_text(std::cout, calls);
+    write_assumptions(std::cout, sentences_on(options, scenario, calls, prepared.assumptions));
   }
-  json.write_if_asked(
-      [&](std::ostream& out) { write_json(out, scenario, collective, rows, is_complete); });
-  if (is_complete) return exit_done;
-  return say_stopped(fmt::format("{} of {} sizes", rows.size(), sizes.size()));
+  json.write_if_asked([&](std::ostream& out) { write_json(out, calls); });
+  if (calls.is_complete) return exit_done;
+  return say_stopped(fmt::format("{} of {} sizes", calls.rows.size(), sizes.size()));
 }
 
 // What is run is the library's own, or a plan that is named.
@@ -437,18 +372,30 @@ CallsToMeasure calls_to_measure(const Options& options, Collective collective,
   return calls;
 }
 
+// Throws InputError when it cannot be measured, BackendError when a rank is lost.
+RepeatedTimes measure_call(WorkerRanks& ranks, const ResolvedPoint& point) {
+  const Location asked{"--measure", 0, 0};
+  Measured measured = ranks.measure(point, asked, nullptr);
+  if (measured.lost && measured.lost->cause == FailureCause::stopped) throw Stopped();
+  if (measured.lost) throw BackendError("paceline-worker", measured.lost->why);
+  if (const auto* failure = std::get_if<traces::Failure>(&*measured.reply)) {
+    throw InputError(asked, failure->what, "");
+  }
+  return std::get<Result>(*measured.reply).measurement.value().calls.value();
+}
+
 // Adds to the rows, which stay when a rank is lost.
-void measure(const CallsToMeasure& calls, const MeasuredTable& table, WorkerRanks& ranks,
-             bool is_printed, std::vector<MeasuredCall>& rows) {
+void measure(const CallsToMeasure& calls, WorkerRanks& ranks, bool is_printed,
+             MeasuredCalls& measured) {
   for (std::size_t i = 0; i < calls.points.size(); ++i) {
     const ResolvedPoint& point = calls.points[i];
     MeasuredCall row{*call_of(point.program.operations.front()), measure_call(ranks, point), {}};
     if (!calls.predicted.empty()) row.predicted = calls.predicted[i].totals.step;
-    if (is_printed && rows.empty()) write_head(std::cout, table);
-    if (is_printed) write_row(std::cout, table, row);
-    rows.push_back(std::move(row));
+    if (is_printed && i == 0) write_head(std::cout, measured);
+    measured.rows.push_back(std::move(row));
+    if (is_printed) write_last_row(std::cout, measured);
   }
-  if (is_printed) write_end(std::cout, table, rows);
+  if (is_printed) write_end(std::cout, measured);
 }
 
 int measure(Options options, files::OutputFile& json) {
@@ -464,23 +411,22 @@ int measure(Options options, files::OutputFile& json) {
   options = completed(std::move(options), collective, settings.mode, group);
   const auto calls = calls_to_measure(options, collective, settings, RankCount(group.ranks));
   if (!ranks) ranks = std::make_unique<WorkerRanks>(group, WorkerRanks::Start::here);
-  const MeasuredTable table{group, settings, collective, algorithms_of(calls.points, settings.mode),
-                            !calls.predicted.empty()};
-  std::vector<MeasuredCall> rows;
-  const auto write_rows = [&](Completeness completeness) {
-    if (!json.is_asked()) return;
-    json.write([&](std::ostream& out) { write_json(out, table, rows, completeness); });
+  MeasuredCalls measured{group, settings, collective, algorithms_of(calls.points, settings.mode),
+                         !calls.predicted.empty()};
+  const auto write_rows = [&] {
+    json.write_if_asked([&](std::ostream& out) { write_json(out, measured); });
   };
   const StopRequest stop;
   try {
-    measure(calls, table, *ranks, !json.is_standard_output(), rows);
+    measure(calls, *ranks, !json.is_standard_output(), measured);
   } catch (const BackendError&) {
-    if (!rows.empty()) write_rows(Completeness::broken_off);
+    if (!measured.rows.empty()) write_rows();
     if (StopRequest::signal() == 0) throw;
-    return say_stopped(fmt::format("{} of {} sizes", rows.size(), calls.points.size()));
+    return say_stopped(fmt::format("{} of {} sizes", measured.rows.size(), calls.points.size()));
   }
-  write_rows(Completeness::whole);
-  return wrong_elements(rows) == 0 ? exit_done : exit_check_failed;
+  measured.is_complete = true;
+  write_rows();
+  return measured.wrong_elements() == 0 ? exit_done : exit_check_failed;
 }
 
 int run(const Options& options, files::OutputFile& json) {

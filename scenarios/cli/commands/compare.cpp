@@ -2,11 +2,9 @@
 #include <ostream>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/common_options.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/compare/write_comparison.h"
+#include "scenarios/compare/comparison.h"
 #include "scenarios/errors.h"
 
 namespace paceline::cli {
@@ -15,9 +13,7 @@ namespace compare_command {
 struct Options {
   std::string a, b;
   std::string side;
-  ReportOutput report;
-  files::OutputFile json;
-  PageOutput page;
+  ResultOutput output;
 };
 
 compare::Comparison comparison_of(const compare::ResultFile& a,
@@ -55,13 +51,12 @@ int run(Options& options) {
   std::optional<compare::ResultFile> b;
   if (!options.b.empty()) b = compare::read_result(options.b);
   const auto comparison = comparison_of(a, b, options.side);
-  options.report.write(options.json.is_standard_output(),
-                       [&](std::ostream& out) { compare::write_table(out, comparison); });
-  options.json.write_if_asked([&](std::ostream& out) { compare::write_json(out, comparison); });
-  if (options.page.is_asked()) {
+  options.output.write_but_page([&](std::ostream& out) { write_text(out, comparison); },
+                                [&](std::ostream& out) { write_json(out, comparison); });
+  if (options.output.page.is_asked()) {
     const auto documents = documents_of(a, b, comparison);
-    options.page.write_if_asked(name_of(documents.front()), std::nullopt,
-                                [&] { return documents; });
+    options.output.page.write_if_asked(name_of(documents.front()), std::nullopt,
+                                       [&] { return documents; });
   }
   return exit_done;
 }
@@ -83,9 +78,9 @@ Action attach_compare(CommandOptions& app) {
                  "The values to use of both files, predicted or measured (default: measured where "
                  "present, else predicted).")
       .one_of({"predicted", "measured"});
-  add_json(app, options->json, "the comparison");
-  options->report.add_markdown_to(app);
-  options->page.add_to(app);
+  options->output.add_json_to(app, "the comparison");
+  options->output.report.add_markdown_to(app);
+  options->output.page.add_to(app);
   return [options] { return run(*options); };
 }
 

@@ -1,11 +1,10 @@
-#include <iostream>
 #include <memory>
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/explain/explanation.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::cli {
@@ -13,7 +12,7 @@ namespace explain_command {
 
 struct Options {
   std::string scenario, point;
-  files::OutputFile json;
+  ResultOutput output;
   SharedOptions shared;
 };
 
@@ -21,8 +20,7 @@ int run(Options& options) {
   const StopRequest stop;
   const auto explanation = explain::explain(options.scenario, options.shared.parsed_settings(),
                                             options.point, options.shared.run_options());
-  if (!options.json.is_standard_output()) write_text(std::cout, explanation);
-  options.json.write_if_asked([&](std::ostream& out) { write_json(out, explanation); });
+  options.output.write(explanation);
   return exit_done;
 }
 
@@ -31,15 +29,13 @@ int run(Options& options) {
 Action attach_explain(CommandOptions& app) {
   using namespace explain_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
-      .required()
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenario).required();
   app.add_option("--point", options->point,
                  "The point to explain, by values of the sweep's axes: gpus=32 or "
                  "gpus=32,path=value (default: the last value of each axis).");
   options->shared.add_to(app);
   options->shared.add_known_to(app);
-  add_json(app, options->json, "the explanation");
+  options->output.add_json_to(app, "the explanation");
   return [options] { return run(*options); };
 }
 

@@ -5,8 +5,8 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/cli/trace_output.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/archive/input.h"

@@ -9,7 +9,8 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/doctor/gpu_names.h"
+#include "scenarios/doctor/doctor.h"
+#include "scenarios/errors.h"
 #include "scenarios/init/draft.h"
 #include "scenarios/init/facts.h"
 #include "scenarios/init/scenario_text.h"

@@ -6,7 +6,6 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
 
@@ -71,9 +70,7 @@ int measure(Options& options) {
 Action attach_measure(CommandOptions& app) {
   using namespace measure_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
-      .required()
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenario).required();
   CommandOptions measuring = app.in_group("Measurement");
   for (std::size_t i = 0; i < std::size(short_forms); ++i) {
     const ShortForm& form = short_forms[i];

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,23 +15,18 @@
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/report/assumptions.h"
-#include "scenarios/text_table.h"
+#include "scenarios/report/nccl_report.h"
+#include "scenarios/report/report.h"
 
 namespace paceline::cli {
 namespace nccl_command {
 
 using collectives::Collective;
-using cost::nccl::Algorithm;
-using cost::nccl::algorithms_all;
 using cost::nccl::Architecture;
-using cost::nccl::Choice;
 using cost::nccl::Graph;
 using cost::nccl::Group;
 using cost::nccl::LocalLink;
 using cost::nccl::Processor;
-using cost::nccl::Protocol;
-using cost::nccl::protocols_all;
 using cost::nccl::Release;
 using cost::nccl::Tuning;
 
@@ -48,23 +40,19 @@ struct Options {
   files::OutputFile json, tuner;
 };
 
-struct Row {
-  Bytes size;
-  Choice choice;
-};
-
 const Words<Architecture> architectures{{"volta", Architecture::volta},
                                         {"ampere", Architecture::ampere},
                                         {"hopper", Architecture::hopper},
                                         {"blackwell", Architecture::blackwell}};
 const Words<Processor> processors{{"intel", Processor::intel_or_other}, {"amd", Processor::amd}};
 const Words<LocalLink> links{{"nvlink", LocalLink::nvlink}, {"pci", LocalLink::pci}};
-// In the order of NCCL's table.
-const Words<Collective> all_collectives{{"broadcast", Collective::broadcast},
-                                        {"reduce", Collective::reduce},
-                                        {"all_gather", Collective::all_gather},
-                                        {"reduce_scatter", Collective::reduce_scatter},
-                                        {"all_reduce", Collective::all_reduce}};
+
+Words<Collective> all_collectives() {
+  Words<Collective> all;
+  for (const Collective one : nccl_collectives) all.emplace_back(to_text(one), one);
+  return all;
+}
+
 std::uint32_t minor_of(const std::string& version) {
   if (const auto minor = Release::minor_of(version)) return *minor;
   throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is not a version of NCCL", version),
@@ -172,52 +160,18 @@ Group group_of(const Options& options) {
   return group;
 }
 
-std::vector<Row> choices(const Options& options, const Tuning& tuning, Collective collective) {
+std::vector<NcclChoices::Row> choices(const Options& options, const Tuning& tuning,
+                                      Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least == Bytes(0)) throw InputError({"--min", 0, 0}, "is zero", "write 1KiB");
-  std::vector<Row> rows;
+  std::vector<NcclChoices::Row> rows;
   for (Bytes size = least; size <= most; size = size * 2) {
     rows.push_back({size, tuning.choose(collective, size)});
     if (size.value() > most.value() / 2) break;  // twice that might not fit 64 bits
   }
   if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
   return rows;
-}
-
-constexpr std::string_view none = "-";
-
-// Of latency, in us, and bandwidth, in GB/s, as NCCL's table has them.
-std::string cell(const Tuning& tuning, Collective collective, Algorithm algorithm,
-                 Protocol protocol) {
-  const auto cost = tuning.cost(collective, algorithm, protocol);
-  if (cost.bandwidth <= BytesPerSecond(0)) return std::string(none);
-  return fmt::format("{:.1f}/{:.1f}", cost.latency.value() * 1e6, cost.bandwidth.value() * 1e-9);
-}
-
-void write_costs(const Tuning& tuning) {
-  std::vector<std::pair<Algorithm, Protocol>> columns;
-  for (const Algorithm algorithm : algorithms_all) {
-    for (const Protocol protocol : protocols_all) {
-      const bool is_any = std::ranges::any_of(all_collectives, [&](const auto& one) {
-        return cell(tuning, one.second, algorithm, protocol) != none;
-      });
-      if (is_any) columns.emplace_back(algorithm, protocol);
-    }
-  }
-  std::vector<std::string> header{"us / GB/s"};
-  for (const auto& [algorithm, protocol] : columns) {
-    header.push_back(fmt::format("{} {}", to_text(algorithm), to_text(protocol)));
-  }
-  TextTable table(header, 1);
-  for (const auto& [name, collective] : all_collectives) {
-    std::vector<std::string> row{std::string(name)};
-    for (const auto& [algorithm, protocol] : columns) {
-      row.push_back(cell(tuning, collective, algorithm, protocol));
-    }
-    table.add(std::move(row));
-  }
-  table.write(std::cout);
 }
 
 constexpr AssumptionKind own_model{
@@ -246,97 +200,16 @@ Assumptions assumptions_of(const Options& options, const Group& group) {
   return all;
 }
 
-void write_text(const Options& options, const Tuning& tuning, const std::vector<Row>& rows) {
-  const Group& group = tuning.group();
-  fmt::print(std::cout, "NCCL 2.{}, {} ranks on {} node{}, {} channels\n\n", group.release.minor,
-             group.ranks.value(), group.nodes, group.nodes == 1 ? "" : "s", group.ring.channels);
-  write_costs(tuning);
-  fmt::print(std::cout, "\n{}\n", options.collective);
-  TextTable table({"size (B)", "algorithm", "protocol", "channels", "threads", "time (us)"}, 0);
-  for (const auto& [size, choice] : rows) {
-    table.add({std::to_string(size.value()), std::string(to_text(choice.algorithm)),
-               std::string(to_text(choice.protocol)), std::to_string(choice.channels),
-               std::to_string(choice.threads), fmt::format("{:.3f}", choice.time.value() * 1e6)});
-  }
-  table.write(std::cout);
-  write_assumptions(std::cout, assumptions_of(options, group).sentences());
-}
-
-void write_json(std::ostream& out, const Options& options, const Tuning& tuning,
-                const std::vector<Row>& rows) {
-  nlohmann::ordered_json costs = nlohmann::ordered_json::array();
-  for (const auto& [name, collective] : all_collectives) {
-    for (const Algorithm algorithm : algorithms_all) {
-      for (const Protocol protocol : protocols_all) {
-        const auto cost = tuning.cost(collective, algorithm, protocol);
-        if (cost.bandwidth <= BytesPerSecond(0)) continue;
-        costs.push_back({{"collective", name},
-                         {"algorithm", to_text(algorithm)},
-                         {"protocol", to_text(protocol)},
-                         {"latency_s", cost.latency.value()},
-                         {"bandwidth_bytes_per_s", cost.bandwidth.value()}});
-      }
-    }
-  }
-  nlohmann::ordered_json chosen = nlohmann::ordered_json::array();
-  for (const auto& [size, choice] : rows) {
-    chosen.push_back({{"size_bytes", size.value()},
-                      {"algorithm", to_text(choice.algorithm)},
-                      {"protocol", to_text(choice.protocol)},
-                      {"channels", choice.channels},
-                      {"threads", choice.threads},
-                      {"time_s", choice.time.value()}});
-  }
-  const nlohmann::ordered_json all{{"schema", "paceline.nccl/1"},
-                                   {"release", fmt::format("2.{}", tuning.group().release.minor)},
-                                   {"ranks", tuning.group().ranks.value()},
-                                   {"nodes", tuning.group().nodes},
-                                   {"costs", std::move(costs)},
-                                   {"collective", options.collective},
-                                   {"choices", std::move(chosen)}};
-  out << all.dump(1) << '\n';
-}
-
-std::string in_lower_case(std::string_view text, std::string_view without) {
-  std::string lower;
-  for (const char letter : text) {
-    if (without.find(letter) != without.npos) continue;
-    lower += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return lower;
-}
-
-// For NCCL's example tuner plugin (ext-tuner/example of NVIDIA/nccl), which takes the first line
-// that fits. A size stands for all up to the next one; -1: whatever it is, or what NCCL does.
-void write_tuner(std::ostream& out, const Options& options, const Tuning& tuning,
-                 const std::vector<Row>& rows) {
-  const auto same = [](const Row& a, const Row& b) {
-    return a.choice.algorithm == b.choice.algorithm && a.choice.protocol == b.choice.protocol;
-  };
-  fmt::print(out,
-             "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n");
-  for (std::size_t first = 0; first < rows.size();) {
-    std::size_t next = first + 1;
-    while (next < rows.size() && same(rows[first], rows[next])) ++next;
-    const std::uint64_t last =
-        next < rows.size() ? rows[next].size.value() - 1 : rows.back().size.value();
-    fmt::print(out, "{},{},{},{},{},-1,{},{}\n", in_lower_case(options.collective, "_"),
-               first == 0 ? 0 : rows[first].size.value(), last,
-               in_lower_case(to_text(rows[first].choice.algorithm), ""),
-               in_lower_case(to_text(rows[first].choice.protocol), ""), tuning.group().nodes,
-               tuning.group().ranks.value());
-    first = next;
-  }
-}
-
 int run(Options& options) {
-  const Collective collective = word("--collective", options.collective, all_collectives);
+  const Collective collective = word("--collective", options.collective, all_collectives());
   const Tuning tuning(group_of(options));
-  const auto rows = choices(options, tuning, collective);
-  if (!options.json.is_standard_output() && !options.tuner.is_standard_output())
-    write_text(options, tuning, rows);
-  options.json.write_if_asked([&](std::ostream& out) { write_json(out, options, tuning, rows); });
-  options.tuner.write_if_asked([&](std::ostream& out) { write_tuner(out, options, tuning, rows); });
+  const NcclChoices made{tuning, collective, choices(options, tuning, collective)};
+  if (!options.json.is_standard_output() && !options.tuner.is_standard_output()) {
+    write_text(std::cout, made);
+    write_assumptions(std::cout, assumptions_of(options, tuning.group()).sentences());
+  }
+  options.json.write_if_asked([&](std::ostream& out) { write_json(out, made); });
+  options.tuner.write_if_asked([&](std::ostream& out) { write_tuner(out, made); });
   return exit_done;
 }
 

@@ -1,18 +1,18 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/page_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/report/page/steps.h"
-#include "scenarios/sweep/points_json.h"
+#include "scenarios/report/page/page.h"
+#include "scenarios/sweep/sweep.h"
 #include "traces/archive/input.h"
+#include "traces/json/json_value.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::cli {
@@ -24,13 +24,13 @@ struct Options {
   PageOutput page;
 };
 
-using nlohmann::json;
-
-// The schema of a result; empty for what is none.
-std::string schema_of(const json& all) {
-  if (!all.is_object()) return "";
-  const auto schema = all.find("schema");
-  return schema != all.end() && schema->is_string() ? schema->get<std::string>() : "";
+// Whether it is a result of ours.
+bool is_result(const std::string& text) {
+  try {
+    return traces::parse_json(text, "")["schema"].text_or_empty().starts_with("paceline.");
+  } catch (const traces::FormatError&) {
+    return false;
+  }
 }
 
 page::Document document_at(const std::string& path) {
@@ -47,7 +47,7 @@ page::Document document_at(const std::string& path) {
       throw InputError({path, 0, 0}, error.what(), error.hint());
     }
   }
-  if (!schema_of(json::parse(text, nullptr, false)).starts_with("paceline.")) {
+  if (!is_result(text)) {
     throw InputError({path, 0, 0}, "is not a result of paceline",
                      "give what --json, --trace or sweep --store wrote; a scenario's report is "
                      "paceline run SCENARIO --html FILE");

@@ -9,7 +9,6 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/measure/measure_scenario.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/explain_cluster.h"
@@ -79,9 +78,7 @@ int run(Options& options) {
 Action attach_run(CommandOptions& app) {
   using namespace run_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenario, "The scenario file, or the name of a shipped one.")
-      .required()
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenario).required();
   const auto outputs = options->output.add_to(app);
   const Option explain =
       app.in_group("Output").add_flag("--explain-cluster", options->explain_cluster,

@@ -13,16 +13,12 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
-#include "scenarios/cli/own_arguments.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/files/shipped_input.h"
 #include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/sweep/points_json.h"
 
 namespace paceline::cli {
 namespace sweep_command {
@@ -195,8 +191,7 @@ int run(Options& options) {
 Action attach_sweep(CommandOptions& app) {
   using namespace sweep_command;
   auto options = std::make_shared<Options>();
-  app.add_option("scenario", options->scenarios, "Scenario files, or names of shipped ones.")
-      .reads_files(files::shipped_scenario_folder);
+  add_scenario(app, options->scenarios);
   CommandOptions store = app.in_group("Store");
   store
       .add_option(

@@ -3,32 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <sstream>
 
-#include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/log_options.h"
-#include "scenarios/cli/page_output.h"
-#include "scenarios/cli/report_output.h"
+#include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/shipped_input.h"
-#include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
-#include "scenarios/judge/validation.h"
 #include "scenarios/line_width.h"
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
-#include "scenarios/remarks.h"
-#include "scenarios/report/contradictions_json.h"
-#include "scenarios/report/left_out_report.h"
 #include "scenarios/report/report.h"
-#include "scenarios/text_table.h"
+#include "scenarios/report/validation_report.h"
 
 namespace paceline::cli {
 namespace validate_command {
@@ -38,9 +29,7 @@ constexpr const char* page_title = "Predicted and measured";
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
   std::string calibration, loop, leave_out;
-  ReportOutput report;
-  files::OutputFile json;
-  PageOutput page;
+  ResultOutput output;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
@@ -49,246 +38,6 @@ struct Options {
 };
 
 using Settings = std::vector<ScenarioFile::Setting>;
-
-struct Model {
-  const char* name;
-  stats::ErrorSummary ValidationSummary::*summary;
-};
-constexpr Model models[] = {{"paceline", &ValidationSummary::predicted},
-                            {"perfect scaling", &ValidationSummary::perfect_scaling},
-                            {"no overlap", &ValidationSummary::no_overlap}};
-
-void write_summary(std::ostream& out, const char* title, const ValidationSummary& summary) {
-  out << '\n';
-  write_line(out, title);
-  if (text_form(out).is_markdown) out << '\n';
-  TextTable table({"model", "points", "mean |error|", "median", "max", "bias", "in 90% interval"},
-                  1);
-  for (const Model& model : models) {
-    const stats::ErrorSummary& errors = summary.*model.summary;
-    table.add({model.name, std::to_string(errors.points),
-               fmt::format("{:.1f}%", errors.mean_absolute),
-               fmt::format("{:.1f}%", errors.median_absolute),
-               fmt::format("{:.1f}%", errors.max_absolute), fmt::format("{:+.1f}%", errors.bias),
-               model.summary == &ValidationSummary::predicted
-                   ? fmt::format("{:.0f}%", summary.coverage_percent)
-                   : ""});
-  }
-  table.write(out);
-}
-
-void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows) {
-  TextTable table({"scenario", "point", "measured/s", "predicted/s", "error", "perfect scaling",
-                   "no overlap", "headline"},
-                  2);
-  constexpr std::size_t error_column = 4;
-  for (const ValidationRow& row : rows) {
-    table.add({row.scenario, row.point, in_digits(SamplesPerSecond(row.measured_per_s)),
-               in_digits(SamplesPerSecond(row.predicted_per_s)),
-               fmt::format("{:+.1f}%", row.error_percent),
-               fmt::format("{:+.1f}%", row.perfect_scaling_percent),
-               fmt::format("{:+.1f}%", row.no_overlap_percent), row.in_headline ? "yes" : ""});
-    table.mark(error_column, row.is_covered ? Paint::good : Paint::bad);
-  }
-  table.write(out);
-  write_summary(out, "headline: points measured at least 10% below perfect scaling",
-                summarise(rows, true));
-  write_summary(out, "all points", summarise(rows, false));
-}
-
-std::vector<const ValidatedLog*> unfitted(const std::vector<ValidatedLog>& logs) {
-  std::vector<const ValidatedLog*> predicted;
-  for (const ValidatedLog& log : logs) {
-    if (!log.is_fitted) predicted.push_back(&log);
-  }
-  return predicted;
-}
-
-void write_logs(std::ostream& out, const std::vector<ValidatedLog>& logs) {
-  TextTable table({"log", "collective", "ranks", "", "points", "mean error", "median", "max",
-                   "bias", "in 90% interval", "largest fitted table"},
-                  2);
-  const auto add = [&](std::string name, const std::string& collective, const std::string& ranks,
-                       const char* fitted, const LogSummary& summary) {
-    table.add(
-        {std::move(name), collective, ranks, fitted, std::to_string(summary.predicted.points),
-         fmt::format("{:.1f}%", summary.predicted.geometric_mean),
-         fmt::format("{:.1f}%", summary.predicted.median),
-         fmt::format("{:.1f}%", summary.predicted.largest),
-         fmt::format("{:+.1f}%", summary.predicted.bias),
-         fmt::format("{:.0f}%", summary.coverage_percent),
-         summary.copied.points == 0 ? "-" : fmt::format("{:.1f}%", summary.copied.geometric_mean)});
-  };
-  for (const ValidatedLog& log : logs) {
-    add(log.file, std::string(to_text(log.shape.collective)),
-        fmt::format("{}x{}", log.shape.nodes, log.shape.ranks_per_node),
-        log.is_fitted ? "fitted" : "predicted", summarise({&log}));
-  }
-  const auto predicted = unfitted(logs);
-  if (predicted.size() > 1)
-    add("all that was not fitted", "", "", "predicted", summarise(predicted));
-  write_line(out,
-             "times of collectives: max(predicted/measured, measured/predicted) - 1, geometric "
-             "means");
-  if (text_form(out).is_markdown) out << '\n';
-  table.write(out);
-}
-
-nlohmann::ordered_json json_of(const LogSummary& summary) {
-  const auto of = [](const RatioSummary& errors) -> nlohmann::ordered_json {
-    return {{"points", errors.points},
-            {"geometric_mean_percent", errors.geometric_mean},
-            {"median_percent", errors.median},
-            {"max_percent", errors.largest},
-            {"bias_percent", errors.bias}};
-  };
-  return {{"paceline", of(summary.predicted)},
-          {"largest fitted table", of(summary.copied)},
-          {"coverage_percent", summary.coverage_percent}};
-}
-
-nlohmann::ordered_json json_of(const std::vector<ValidatedLog>& logs) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const ValidatedLog& log : logs) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const LogRow& row : log.rows) {
-      rows.push_back({{"size_bytes", row.size.value()},
-                      {"measured_s", row.measured.value()},
-                      {"predicted_s", row.predicted.time.value()},
-                      {"predicted_s_low", row.predicted.low.value()},
-                      {"predicted_s_high", row.predicted.high.value()}});
-    }
-    list.push_back({{"log", log.file},
-                    {"collective", to_text(log.shape.collective)},
-                    {"nodes", log.shape.nodes},
-                    {"ranks_per_node", log.shape.ranks_per_node},
-                    {"fitted", log.is_fitted},
-                    {"summary", json_of(summarise({&log}))},
-                    {"rows", std::move(rows)}});
-  }
-  return list;
-}
-
-nlohmann::ordered_json json_of(const ValidationSummary& summary) {
-  nlohmann::ordered_json all;
-  for (const Model& model : models) {
-    const stats::ErrorSummary& errors = summary.*model.summary;
-    all[model.name] = {{"points", errors.points},
-                       {"mean_absolute_percent", errors.mean_absolute},
-                       {"median_absolute_percent", errors.median_absolute},
-                       {"max_absolute_percent", errors.max_absolute},
-                       {"bias_percent", errors.bias}};
-  }
-  all["coverage_percent"] = summary.coverage_percent;
-  return all;
-}
-
-// Of one scenario.
-struct Contradicted {
-  std::string scenario;
-  FoundContradiction found;
-};
-
-struct ValidatedScenarios {
-  std::vector<ValidationRow> rows;
-  std::vector<Contradicted> contradictions;
-  int exit_code = exit_done;  // of points that failed
-  bool is_complete = true;    // no scenario is missing
-  std::size_t scenarios = 0;
-  std::vector<std::pair<std::string, SimGridCheck>> checks;      // by scenario
-  std::vector<std::pair<std::string, std::size_t>> assumptions;  // and of how many scenarios
-
-  void assume(const std::vector<std::string>& of_scenario) {
-    for (const std::string& sentence : of_scenario) {
-      const auto known =
-          std::ranges::find(assumptions, sentence, &std::pair<std::string, std::size_t>::first);
-      if (known == assumptions.end()) {
-        assumptions.emplace_back(sentence, 1);
-      } else {
-        ++known->second;
-      }
-    }
-  }
-};
-
-bool agrees(const std::pair<std::string, SimGridCheck>& check) {
-  return check.second.is_done() && check.second.agrees();
-}
-
-// "SimGrid agrees in 3 of 4 scenarios"
-void add_checks(Remarks& remarks, const ValidatedScenarios& made) {
-  if (made.checks.empty()) return;
-  remarks.conclude(fmt::format("SimGrid agrees in {} of {} scenarios",
-                               std::ranges::count_if(made.checks, agrees), made.scenarios));
-  for (const auto& check : made.checks) {
-    if (!agrees(check)) remarks.add_detail(check.first + ": " + check.second.sentence());
-  }
-}
-
-void write_report(std::ostream& out, const ValidatedScenarios& made,
-                  const std::vector<ValidatedLog>& logs) {
-  if (!made.rows.empty()) write_tables(out, made.rows);
-  Remarks remarks;
-  for (const Contradicted& one : made.contradictions) {
-    remarks.add(1, fmt::format("contradiction: {}: {}", one.scenario, one.found.sentence()));
-  }
-  std::vector<std::string> assumptions;
-  for (const auto& [sentence, scenarios] : made.assumptions) {
-    assumptions.push_back(sentence);
-    if (scenarios == made.scenarios) continue;
-    assumptions.back() += fmt::format(" (in {} of {} scenarios)", scenarios, made.scenarios);
-  }
-  remarks.assume(assumptions);
-  add_checks(remarks, made);
-  if (!logs.empty()) {
-    if (!made.rows.empty()) out << '\n';
-    write_logs(out, logs);
-  }
-  remarks.write(out);
-}
-
-void write_json(std::ostream& out, const ValidatedScenarios& made,
-                const std::vector<ValidatedLog>& logs) {
-  const auto& rows = made.rows;
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const ValidationRow& row : rows) {
-    list.push_back({{"scenario", row.scenario},
-                    {"point", row.point},
-                    {"source", row.source},
-                    {"network", to_text(row.network)},
-                    {"measured_step_s", row.measured_step.value()},
-                    {"predicted_step_s", row.predicted_step.value()},
-                    {"predicted_step_s_low", row.low.value()},
-                    {"predicted_step_s_high", row.high.value()},
-                    {"one_gpu_step_s", row.one_gpu_step.value()},
-                    {"communication_s", row.communication.value()},
-                    {"measured_per_s", row.measured_per_s},
-                    {"predicted_per_s", row.predicted_per_s},
-                    {"error_percent", row.error_percent},
-                    {"perfect_scaling_percent", row.perfect_scaling_percent},
-                    {"no_overlap_percent", row.no_overlap_percent},
-                    {"in_interval", row.is_covered},
-                    {"in_headline", row.in_headline}});
-  }
-  nlohmann::ordered_json table{{"schema", "paceline.validation/1"},
-                               {"complete", made.is_complete},
-                               {"rows", std::move(list)},
-                               {"headline", json_of(summarise(rows, true))},
-                               {"all", json_of(summarise(rows, false))}};
-  for (const auto& [scenario, check] : made.checks) {
-    table["checks"].push_back({{"scenario", scenario}, {"said", check.sentence()}});
-  }
-  for (const Contradicted& one : made.contradictions) {
-    nlohmann::ordered_json found{{"scenario", one.scenario}};
-    found.update(json_of(one.found));
-    table["contradictions"].push_back(std::move(found));
-  }
-  if (!logs.empty()) {
-    table["collectives"] = json_of(logs);
-    table["collectives_predicted"] = json_of(summarise(unfitted(logs)));
-  }
-  out << table.dump(1) << '\n';
-}
 
 std::vector<ValidatedLog> logs_of(const Options& options) {
   std::vector<std::string> paths;
@@ -309,7 +58,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
     }
   }
   auto logs = validate_logs(calibration, tables);
-  if (options.max_mean_error_percent && summarise(unfitted(logs)).predicted.points == 0) {
+  if (options.max_mean_error_percent && summary_of_predicted(logs).predicted.points == 0) {
     throw InputError({paths.front(), 0, 0}, "has no row that was not fitted: no error to check",
                      "give logs of other groups, or leave out --max-mean-error");
   }
@@ -338,18 +87,13 @@ int run_loop(Options& options) {
   const LoopResult result =
       validate_by_loop(options.loop, settings, {options.fitted, options.shared.run_options()});
   const auto file = ScenarioFile::read(options.loop, settings);
-  options.report.write(options.json.is_standard_output(), [&](std::ostream& out) {
-    write_table(out, file, result.outcomes);
-    if (result.fit) write_fit(out, *result.fit);
-  });
-  options.json.write_if_asked([&](std::ostream& out) {
-    paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
-  });
-  options.page.write_if_asked(file.name(), file.text(), [&]() -> std::vector<page::Document> {
-    return {document_of("result", [&](std::ostream& out) {
-      paceline::write_json(out, file, result.outcomes, CallsInJson::unless_many);
-    })};
-  });
+  options.output.write(
+      [&](std::ostream& out) {
+        write_table(out, file, result.outcomes);
+        if (result.fit) write_fit(out, *result.fit);
+      },
+      [&](std::ostream& out) { write_json(out, file, result.outcomes, CallsInJson::unless_many); },
+      file.name(), file.text());
   if (!result.is_complete) {
     const auto measured = std::ranges::count_if(
         result.outcomes, [](const PointOutcome& one) { return one.measurement.has_value(); });
@@ -363,9 +107,10 @@ int run_loop(Options& options) {
                     options.max_mean_error_percent);
 }
 
-// Points that fail are named, those that a stop leaves are not.
-void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes,
-              ValidatedScenarios& made) {
+// Exit code of points that failed, which are named; those that a stop leaves are not.
+int add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes,
+             Validation& made) {
+  int exit_code = exit_done;
   for (const PointOutcome& outcome : outcomes) {
     if (outcome.predicted) continue;
     if (outcome.failure->cause == FailureCause::stopped) {
@@ -373,7 +118,7 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
       continue;
     }
     complain(fmt::format("{}: {}", file.path(), outcome.failure->why));
-    made.exit_code = std::max(made.exit_code, exit_environment);
+    exit_code = std::max(exit_code, exit_environment);
   }
   const auto of_file = validation_rows(file, outcomes);
   made.rows.insert(made.rows.end(), of_file.begin(), of_file.end());
@@ -388,15 +133,21 @@ void add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcome
   made.assume(assumptions);
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.check) continue;
-    made.checks.emplace_back(file.name(), *outcome.check);
+    made.checks.push_back({file.name(), *outcome.check});
     if (!outcome.check->is_done() || outcome.check->agrees()) continue;
     complain(fmt::format("{}: {}; a fault of paceline", file.path(), outcome.check->sentence()));
-    made.exit_code = exit_internal;
+    exit_code = exit_internal;
   }
   for (FoundContradiction& found : contradictions_of(outcomes)) {
     made.contradictions.push_back({file.name(), std::move(found)});
   }
+  return exit_code;
 }
+
+struct ValidatedScenarios {
+  Validation validation;
+  int exit_code = exit_done;
+};
 
 // All scenarios, with some more settings; when it is to stop, those points that are done.
 ValidatedScenarios validated(const Options& options, const Settings& more,
@@ -404,16 +155,18 @@ ValidatedScenarios validated(const Options& options, const Settings& more,
   Settings settings = options.shared.parsed_settings();
   settings.insert(settings.end(), more.begin(), more.end());
   ValidatedScenarios made;
+  Validation& validation = made.validation;
   try {
     for (const std::string& path : options.inputs) {
       if (!is_scenario(path)) continue;
       const auto file = ScenarioFile::read(path, settings);
-      add_rows(file, run_scenario(file, run_options), made);
+      const int failed = add_rows(file, run_scenario(file, run_options), validation);
+      made.exit_code = std::max(made.exit_code, failed);
     }
   } catch (const Stopped&) {
-    made.is_complete = false;
+    validation.is_complete = false;
   }
-  if (!made.is_complete && made.rows.empty()) throw Stopped();
+  if (!validation.is_complete && validation.rows.empty()) throw Stopped();
   return made;
 }
 
@@ -473,9 +226,10 @@ int run_left_out(Options& options) {
   run_options.belief = std::make_shared<const uncertain::Belief>(unconditioned_belief());
   for (const Settings& candidate : candidates) {
     ValidatedScenarios made = validated(options, candidate, run_options);
-    if (!made.is_complete) throw Stopped();  // nothing can be said without any of them
+    // Nothing can be said without any of them.
+    if (!made.validation.is_complete) throw Stopped();
     exit_code = std::max(exit_code, made.exit_code);
-    const std::vector<ValidationRow> rows = std::move(made.rows);
+    const std::vector<ValidationRow> rows = std::move(made.validation.rows);
     if (judged.empty()) first = rows;
     expect_same_rows(rows, first, candidate);
     judged.push_back(by_source(rows));
@@ -489,14 +243,8 @@ int run_left_out(Options& options) {
   const LeftOut left_out = leave_out_sources(judged);
   std::vector<std::string> names;
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
-  options.report.write(options.json.is_standard_output(),
-                       [&](std::ostream& out) { write_table(out, left_out, names); });
-  options.json.write_if_asked(
-      [&](std::ostream& out) { paceline::write_json(out, left_out, names); });
-  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
-    return {document_of("sources left out",
-                        [&](std::ostream& out) { paceline::write_json(out, left_out, names); })};
-  });
+  options.output.write([&](std::ostream& out) { write_table(out, left_out, names); },
+                       [&](std::ostream& out) { write_json(out, left_out, names); }, page_title);
   return std::max(exit_code,
                   check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
 }
@@ -520,30 +268,25 @@ int run(Options& options) {
   if (options.inputs.empty()) {
     throw InputError({"validate", 0, 0}, "has nothing to check", "give scenarios, logs, or --loop");
   }
-  const std::vector<ValidatedLog> logs = logs_of(options);
+  std::vector<ValidatedLog> logs = logs_of(options);
   if (logs.empty() && !options.calibration.empty()) {
     throw InputError({"--calibration", 0, 0}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
   RunOptions run_options = options.shared.run_options();
   run_options.check = true;
-  const ValidatedScenarios made = validated(options, {}, run_options);
-  const auto& rows = made.rows;
-  if (rows.empty() && logs.empty() && made.exit_code != exit_done) return made.exit_code;
-  if (rows.empty() && logs.empty()) {
+  auto [made, exit_code] = validated(options, {}, run_options);
+  made.logs = std::move(logs);
+  if (made.rows.empty() && made.logs.empty()) {
+    if (exit_code != exit_done) return exit_code;
     throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
-  options.report.write(options.json.is_standard_output(),
-                       [&](std::ostream& out) { write_report(out, made, logs); });
-  options.json.write_if_asked([&](std::ostream& out) { write_json(out, made, logs); });
-  options.page.write_if_asked(page_title, std::nullopt, [&]() -> std::vector<page::Document> {
-    return {document_of("errors", [&](std::ostream& out) { write_json(out, made, logs); })};
-  });
-  if (!made.is_complete) return say_stopped(fmt::format("{} points", rows.size()));
-  const double steps = summarise(rows, false).predicted.mean_absolute;
-  const double collectives = summarise(unfitted(logs)).predicted.geometric_mean;
-  return std::max({made.exit_code, check_mean("steps", steps, options.max_mean_error_percent),
+  options.output.write(made, page_title);
+  if (!made.is_complete) return say_stopped(fmt::format("{} points", made.rows.size()));
+  const double steps = summarise(made.rows, false).predicted.mean_absolute;
+  const double collectives = summary_of_predicted(made.logs).predicted.geometric_mean;
+  return std::max({exit_code, check_mean("steps", steps, options.max_mean_error_percent),
                    check_mean("collectives", collectives, options.max_mean_error_percent)});
 }
 
@@ -587,10 +330,7 @@ Action attach_validate(CommandOptions& app) {
   output.add_option("--max-mean-error", options->max_mean_error_percent,
                     "Exit with 1 if the mean absolute error of all points exceeds this number of "
                     "percent.");
-  add_json(app, options->json, "the table");
-  options->report.add_assumptions_to(app);
-  options->report.add_markdown_to(app);
-  options->page.add_to(app);
+  options->output.add_to(app, "the table");
   options->log.add_to(app);
   options->shared.add_to(app);
   options->shared.add_known_to(app);

@@ -25,9 +25,6 @@ constexpr Seconds operator/(Money money, MoneyPerSecond rate) {
   return Seconds(money.value() / rate.value());
 }
 
-// "1,281,167". Precondition: 0 or more.
-[[nodiscard]] std::string with_commas(double number);
-
 // "1,234 USD" from 100 on, "12.30 USD" below. Rates: "21.96 USD/h".
 [[nodiscard]] std::string to_text(Money amount, std::string_view currency);
 [[nodiscard]] std::string to_text(MoneyPerSecond rate, std::string_view currency);

@@ -1,13 +1,15 @@
 #include "scenarios/report/page/page.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <span>
 #include <stdexcept>
 
 #include "models/contract.h"
 #include "models/shipped_file.h"
+#include "models/text/json_writer.h"
 #include "scenarios/build_label.h"
+#include "traces/json/json_value.h"
+#include "traces/text/format_error.h"
 
 namespace paceline {
 
@@ -19,13 +21,11 @@ std::span<const ShippedFile> shipped_page_style();
 namespace page {
 namespace {
 
-using nlohmann::ordered_json;
-
-// Parsed first: what is not JSON would leave the whole page empty.
-ordered_json json_of(const Document& document) {
+// What is not JSON would leave the whole page empty.
+traces::JsonValue content_of(const Document& document) {
   try {
-    return {{"name", document.name}, {"content", ordered_json::parse(document.json)}};
-  } catch (const ordered_json::parse_error& error) {
+    return traces::parse_json(document.json, "");
+  } catch (const traces::FormatError& error) {
     throw std::invalid_argument(document.name + " is not JSON: " + error.what());
   }
 }
@@ -59,23 +59,30 @@ std::string made_by() {
 }
 
 std::string payload_of(const Contents& contents) {
-  ordered_json documents = ordered_json::array();
-  for (const Document& document : contents.documents) documents.push_back(json_of(document));
-  const ordered_json all{
-      {"schema", "paceline.report/1"},
-      {"title", contents.title},
-      {"command", contents.command},
-      {"made_by", made_by()},
-      {"scenario", contents.scenario ? ordered_json(*contents.scenario) : ordered_json()},
-      {"documents", std::move(documents)}};
-  return inside_script(all.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  std::string text;
+  JsonWriter json(text);
+  const auto write_document = [&](const Document& document) {
+    json.object([&] {
+      json.put("name", document.name);
+      json.put("content", content_of(document));
+    });
+  };
+  json.object([&] {
+    json.put("schema", "paceline.report/1");
+    json.put("title", contents.title);
+    json.put("command", contents.command);
+    json.put("made_by", made_by());
+    json.put("scenario", contents.scenario);
+    json.put_list("documents", contents.documents, write_document);
+  });
+  return inside_script(text);
 }
 
-// The title as UTF-8, by way of JSON, which replaces what is not.
+// As UTF-8, by way of JSON, which replaces what is not.
 std::string title_of(const Contents& contents) {
-  const ordered_json title = contents.title;
-  const std::string dumped = title.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  return inside_element(ordered_json::parse(dumped).get<std::string>());
+  std::string text;
+  JsonWriter(text).value(contents.title);
+  return inside_element(traces::parse_json(text, "").text());
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
-#include "scenarios/report/page/steps.h"
-
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <ostream>
+
+#include "models/text/json_writer.h"
+#include "scenarios/report/page/page.h"
 
 namespace paceline::page {
 namespace {
-
-using nlohmann::ordered_json;
 
 Seconds end_of(const RankClass& members) {
   Seconds end(0);
@@ -32,71 +29,74 @@ std::size_t spans_shown(const traces::TraceRun& run) {
   return classes_shown(run.trace).size() * run.trace.program.operations.size();
 }
 
-ordered_json operation_json(const training::Operation& operation) {
-  ordered_json json{
-      {"lane", operation.lane}, {"name", operation.name}, {"kind", to_text(operation.kind)}};
-  if (const training::CollectiveCall* const call = call_of(operation)) {
-    json["bytes"] = call->size().value();
-    json["collective"] = to_text(call->collective);
-    json["algorithm"] = training::algorithm_of(*call);
-  }
-  return json;
-}
-
 // To a nanosecond: finer nobody can see.
 double shown(Seconds time) { return std::round(time.value() * 1e9) / 1e9; }
 
-ordered_json rank_json(const RankClass& members) {
-  ordered_json starts = ordered_json::array(), ends = starts, released = starts;
-  for (const training::Interval& ran : members.intervals) {
-    starts.push_back(shown(ran.start));
-    ends.push_back(shown(ran.end));
-    released.push_back(ran.released_by ? ordered_json(*ran.released_by) : ordered_json());
-  }
-  return {{"rank", index(members.ranks.front())},
-          {"stands_for", members.ranks.size()},
-          {"start_s", std::move(starts)},
-          {"end_s", std::move(ends)},
-          {"released_by", std::move(released)}};
+void write_operation(JsonWriter& json, const training::Operation& operation) {
+  json.object([&] {
+    json.put("lane", operation.lane);
+    json.put("name", operation.name);
+    json.put("kind", operation.kind);
+    const training::CollectiveCall* const call = call_of(operation);
+    if (call == nullptr) return;
+    json.put("bytes", call->size());
+    json.put("collective", call->collective);
+    json.put("algorithm", training::algorithm_of(*call));
+  });
 }
 
-ordered_json step_json(const traces::TraceRun& run) {
-  ordered_json lanes = ordered_json::array(), operations = lanes, ranks = lanes;
-  for (const training::Lane& lane : run.trace.program.lanes) {
-    lanes.push_back({{"name", lane.name}, {"kind", to_text(lane.kind)}});
-  }
-  for (const training::Operation& operation : run.trace.program.operations) {
-    operations.push_back(operation_json(operation));
-  }
-  for (const RankClass* const members : classes_shown(run.trace)) {
-    ranks.push_back(rank_json(*members));
-  }
-  return {{"point", run.name},
-          {"gpus", run.world_size.value_or(rank_count(run.trace))},
-          {"origin", to_text(run.origin)},
-          {"step_s", totals_of(run.trace).step.value()},
-          {"lanes", std::move(lanes)},
-          {"operations", std::move(operations)},
-          {"ranks", std::move(ranks)}};
+void write_rank(JsonWriter& json, const RankClass& members) {
+  using training::Interval;
+  const auto& ran = members.intervals;
+  json.object([&] {
+    json.put("rank", index(members.ranks.front()));
+    json.put("stands_for", members.ranks.size());
+    json.put_list("start_s", ran, [&](const Interval& one) { json.value(shown(one.start)); });
+    json.put_list("end_s", ran, [&](const Interval& one) { json.value(shown(one.end)); });
+    json.put_list("released_by", ran, [&](const Interval& one) { json.value(one.released_by); });
+  });
+}
+
+void write_step(JsonWriter& json, const traces::TraceRun& run) {
+  const training::StepProgram& program = run.trace.program;
+  json.object([&] {
+    json.put("point", run.name);
+    json.put("gpus", run.world_size.value_or(rank_count(run.trace)));
+    json.put("origin", run.origin);
+    json.put("step_s", totals_of(run.trace).step);
+    json.put_list("lanes", program.lanes, [&](const training::Lane& lane) {
+      json.object([&] {
+        json.put("name", lane.name);
+        json.put("kind", lane.kind);
+      });
+    });
+    json.put_list("operations", program.operations,
+                  [&](const training::Operation& one) { write_operation(json, one); });
+    json.put_list("ranks", classes_shown(run.trace),
+                  [&](const RankClass* members) { write_rank(json, *members); });
+  });
 }
 
 }  // namespace
 
 void write_steps(std::ostream& out, const std::vector<traces::TraceRun>& runs) {
-  ordered_json steps = ordered_json::array();
   std::size_t spans = 0, left_out = 0;
-  for (const traces::TraceRun& run : runs) {
-    const std::size_t more = spans_shown(run);
-    if (spans + more > spans_shown_max) {
-      ++left_out;
-      continue;
-    }
-    spans += more;
-    steps.push_back(step_json(run));
-  }
-  const ordered_json all{
-      {"schema", "paceline.steps/1"}, {"steps", std::move(steps)}, {"left_out", left_out}};
-  out << all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  JsonWriter json(out, JsonWriter::compact);
+  json.object([&] {
+    json.put("schema", "paceline.steps/1");
+    json.put_list("steps", [&] {
+      for (const traces::TraceRun& run : runs) {
+        const std::size_t more = spans_shown(run);
+        if (spans + more > spans_shown_max) {
+          ++left_out;
+          continue;
+        }
+        spans += more;
+        write_step(json, run);
+      }
+    });
+    json.put("left_out", left_out);
+  });
 }
 
 }  // namespace paceline::page

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "models/text/number.h"
 #include "scenarios/capacity/answer.h"
 #include "scenarios/loader/job/money.h"
 
@@ -46,8 +47,8 @@ TEST(DurationText, HasOneUnitInTables) {
 }
 
 TEST(NumberText, HasCommas) {
-  EXPECT_EQ(with_commas(999), "999");
-  EXPECT_EQ(with_commas(1281167), "1,281,167");
+  EXPECT_EQ(in_thousands(999), "999");
+  EXPECT_EQ(in_thousands(1281167), "1,281,167");
 }
 
 TEST(DurationText, HasThreeDigitsBelowAMinute) {

@@ -188,15 +188,16 @@ TEST_F(Compare, RefusesBadFilesInOneLine) {
     changed[json::json_pointer(pointer)] = value;
     return changed.dump();
   };
-  const std::string second = "is not a paceline.result/1: points[1]: ";
+  const std::string second = "is not a paceline.result/1: points: [1]: ";
   refused(changed_to("/points/1/predicted/step_s", 0), second + "step_s is zero");
-  refused(changed_to("/points/1/predicted/step_s", -1), second + "step_s is not a time");
+  refused(changed_to("/points/1/predicted/step_s", -1), second + "step_s: is not a time");
   refused(changed_to("/points/1/predicted/step_s", "x"), second);
   refused(changed_to("/points/1/gpus", 0), second + "gpus is not a number of GPUs");
-  refused(changed_to("/points/1/gpus", 4294967296), second + "gpus is not a number of GPUs");
+  refused(changed_to("/points/1/gpus", 4294967296), second + "gpus: not a whole number that fits");
   refused(changed_to("/points/1/axes", 7), second);
   refused(changed_to("/points/1/predicted/calls", json::object()), second);
-  refused(changed_to("/points/1/predicted/calls/0/size_bytes", -4), second + "size_bytes is ");
+  refused(changed_to("/points/1/predicted/calls/0/size_bytes", -4),
+          second + "calls: [0]: size_bytes: not a whole ");
 }
 
 TEST_F(Compare, RefusesFilesThatAreNotThere) {

@@ -70,9 +70,9 @@ TEST(ImportBadFiles, WithValuesOfAnotherTypeNameTheKeyOrTheLine) {
     const char *text, *message;
   } cases[] = {
       {R"({"traceEvents": 5})", "has no traceEvents"},
-      {R"({"schema": "paceline.trace/1", "runs": 5})", "runs: is no list"},
-      {R"({"schema": "paceline.trace/1", "runs": [5]})", "runs: [0]: is no object"},
-      {R"({"schema": "paceline.trace/1", "runs": []})", "has no runs"},
+      {R"({"schema": "paceline.trace/2", "runs": 5})", "runs: is no list"},
+      {R"({"schema": "paceline.trace/2", "runs": [5]})", "runs: [0]: is no object"},
+      {R"({"schema": "paceline.trace/2", "runs": []})", "has no runs"},
       {R"({"header": 5, "coll_perf": 5})", "line 1: header: is no object"},
       {R"({"nccl_version": 5, "results": 5})", "has no results"},
   };
@@ -93,8 +93,9 @@ TEST(ImportBadFiles, OfMoreRanksThanAnyRunHasNameThePlace) {
       {R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 1,
           "dur": 1, "args": {"Collective name": "allreduce", "Group size": 100000}}]})",
        "event 1: Group size is 100000, more than the 65536 that a run may have"},
-      {R"({"schema": "paceline.trace/1", "runs": [{"name": "r", "origin": "imported", "lanes": [],
-          "classes": [{"ranks": [99999], "spans": []}]}]})",
+      {R"({"schema": "paceline.trace/2", "runs": [{"name": "r", "origin": "imported",
+          "program": {"lanes": [], "operations": []},
+          "classes": [{"ranks": [99999], "intervals": []}]}]})",
        "runs: [0]: classes: [0]: ranks: has 99999, more than the 65536 that a run may have"},
       {R"({"header": {"id": "0x1", "rank": 0, "n_ranks": 100000, "nnodes": 1}, "coll_perf": {}})",
        "line 1: n_ranks is 100000, more than the 65536 that a run may have"},

@@ -1,7 +1,6 @@
-#include "scenarios/cli/report_output.h"
-
 #include <gtest/gtest.h>
 
+#include "scenarios/cli/result_output.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
 #include "tests/scenarios/small_scenario.h"

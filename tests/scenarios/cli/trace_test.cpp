@@ -110,7 +110,7 @@ TEST(Trace, IsImportedToTheTimelineThatTheRunHad) {
 
 TEST(Trace, ThatIsCutOffIsRefusedWithTheByte) {
   const Folder folder;
-  folder.write("cut.trace", R"({"schema":"paceline.trace/1","runs":[)");
+  folder.write("cut.trace", R"({"schema":"paceline.trace/2","runs":[)");
   expect_refused(paceline({"import", "cut.trace"}, folder.path()),
                  "paceline: cut.trace: line 1: is not JSON, or cut off, at byte ");
 }

@@ -1,17 +1,16 @@
-// The table of fields (scenarios/report/fields.h) beside what is made of it.
-// PACELINE_UPDATE_RESULT=1 rewrites the rows of RESULT.md.
+// The table of a point's fields (scenarios/report/fields.h) beside what is made of it.
 
 #include "scenarios/report/fields.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scenarios/report/report.h"
-#include "tests/scenarios/process.h"
-#include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
 namespace {
@@ -54,33 +53,53 @@ PointOutcome outcome_of_everything() {
   return all;
 }
 
-// Each field of it, as JSON.
-template <class Look>
-void for_each_field_of_everything(Look look) {
-  const PointOutcome all = outcome_of_everything();
-  for (const PointField& field : point_fields()) {
-    const auto value_of = [&](auto value) -> nlohmann::json {
-      const auto some = value(all);
-      return some ? nlohmann::json(*some) : nlohmann::json();
-    };
-    const nlohmann::json value = std::visit(value_of, field.value);
-    EXPECT_FALSE(value.is_null()) << field.place << field.column << ": give it to `everything`";
-    look(field, value);
+nlohmann::json json_of(const Cell& cell, PointColumn::Type type) {
+  const auto of = [&](const auto& value) -> nlohmann::json {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+      return nullptr;
+    } else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::int64_t>) {
+      return type == PointColumn::Type::truth ? nlohmann::json(value != 0) : nlohmann::json(value);
+    } else {
+      return value;
+    }
+  };
+  return std::visit(of, cell);
+}
+
+// All values of a JSON, however deep, by the ends of their places.
+void add_values(const nlohmann::json& in, std::multimap<std::string, nlohmann::json>& values) {
+  for (const auto& [key, value] : in.items()) {
+    values.emplace(key, value);
+    if (value.is_object()) add_values(value, values);
   }
 }
 
-TEST(ReportFields, AreAllInTheJson) {
-  const test::Folder folder;
-  const auto file = ScenarioFile::read(folder.write("s.yaml", test::small_scenario), {});
-  std::ostringstream out;
-  write_json(out, file, {outcome_of_everything()}, CallsInJson::all);
-  const auto point = nlohmann::json::parse(out.str()).at("points").at(0);
-  for_each_field_of_everything([&](const PointField& field, const nlohmann::json& value) {
-    if (field.place.empty()) return;
-    std::string path = "/" + std::string(field.place);
-    std::ranges::replace(path, '.', '/');
-    EXPECT_EQ(point.value(nlohmann::json::json_pointer(path), nlohmann::json()), value) << path;
-  });
+TEST(ReportFields, HaveTheirColumnsInTheJson) {
+  const PointOutcome all = outcome_of_everything();
+  std::string text;
+  JsonWriter json(text);
+  write_point(json, all, true);
+  std::multimap<std::string, nlohmann::json> values;
+  add_values(nlohmann::json::parse(text), values);
+  for (const PointColumn& column : point_columns()) {
+    const nlohmann::json value = json_of(column.cell(all), column.type);
+    EXPECT_FALSE(value.is_null()) << column.name << ": give it to `everything`";
+    const bool is_there =
+        std::ranges::any_of(values, [&](const auto& one) { return one.second == value; });
+    EXPECT_TRUE(is_there) << column.name << ": " << value;
+  }
+}
+
+TEST(ReportFields, AreAbsentOrNullWhereAPointHasNone) {
+  std::string text;
+  JsonWriter json(text);
+  write_point(json, PointOutcome(), false);
+  const auto point = nlohmann::json::parse(text);
+  EXPECT_TRUE(point.at("predicted").is_null());
+  EXPECT_TRUE(point.at("measured").is_null());
+  EXPECT_TRUE(point.at("error_percent").is_null());
+  EXPECT_EQ(point.at("transfers"), 0);
+  EXPECT_FALSE(point.contains("failure"));
 }
 
 std::vector<std::string> cells_of(std::istream& lines) {
@@ -92,60 +111,20 @@ std::vector<std::string> cells_of(std::istream& lines) {
   return cells;
 }
 
-TEST(ReportFields, AreInTheCsvWhereTheirNumberSays) {
+TEST(ReportFields, AreInTheCsvInTheOrderOfTheirNumbers) {
+  const PointOutcome all = outcome_of_everything();
   std::stringstream out;
-  write_csv(out, {outcome_of_everything()});
+  write_csv(out, {all});
   const auto header = cells_of(out), cells = cells_of(out);
-  std::set<int> numbers;
-  for_each_field_of_everything([&](const PointField& field, const nlohmann::json& value) {
-    EXPECT_EQ(field.column_number == 0, field.column.empty()) << field.place;
-    if (field.column_number == 0) return;
-    EXPECT_TRUE(numbers.insert(field.column_number).second) << field.column << " is not alone";
-    const auto at = static_cast<std::size_t>(field.column_number - 1);
-    ASSERT_LT(at, std::min(header.size(), cells.size())) << field.column;
-    EXPECT_EQ(header[at], field.column);
+  const auto columns = point_columns();
+  ASSERT_EQ(header.size(), columns.size());
+  ASSERT_EQ(cells.size(), columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    EXPECT_EQ(header[i], columns[i].name);
+    const nlohmann::json value = json_of(columns[i].cell(all), columns[i].type);
     const bool is_same =
-        value.is_string() ? cells[at] == value : nlohmann::json::parse(cells[at]) == value;
-    EXPECT_TRUE(is_same) << field.column << ": " << cells[at] << ", not " << value;
-  });
-  EXPECT_EQ(header.size(), numbers.size());
-  EXPECT_EQ(cells.size(), numbers.size());
-}
-
-struct TypeInWords {
-  std::string operator()(PointField::Value<bool>) const { return "boolean"; }
-  std::string operator()(PointField::Value<std::uint64_t>) const { return "number"; }
-  std::string operator()(PointField::Value<double>) const { return "number"; }
-  std::string operator()(PointField::Value<std::string>) const { return "text"; }
-  std::string operator()(PointField::Value<std::vector<double>>) const { return "list of numbers"; }
-  std::string operator()(PointField::Value<std::vector<std::string>>) const {
-    return "list of text";
-  }
-};
-
-std::string rows_of_fields() {
-  const auto quoted = [](std::string_view before, std::string_view name) {
-    return name.empty() ? "" : fmt::format("`{}{}`", before, name);
-  };
-  std::string rows = "| field of a point | column | type | meaning |\n|---|---|---|---|\n";
-  for (const PointField& field : point_fields()) {
-    rows += fmt::format("| {} | {} | {}{} | {} |\n", quoted("points.", field.place),
-                        quoted("", field.column), std::visit(TypeInWords{}, field.value),
-                        field.is_absent ? " or absent" : "", field.meaning);
-  }
-  return rows;
-}
-
-TEST(ReportFields, AreTheRowsOfTheDocumentation) {
-  const std::filesystem::path path =
-      std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios/report/RESULT.md";
-  const std::string text = test::text_of(path), expected = rows_of_fields();
-  const auto begin = text.find("| field of a point |");
-  ASSERT_NE(begin, std::string::npos);
-  if (std::getenv("PACELINE_UPDATE_RESULT") != nullptr) {
-    std::ofstream(path) << text.substr(0, begin) << expected;
-  } else {
-    EXPECT_EQ(text.substr(begin), expected) << "PACELINE_UPDATE_RESULT=1 rewrites it";
+        value.is_string() ? cells[i] == value : nlohmann::json::parse(cells[i]) == value;
+    EXPECT_TRUE(is_same) << columns[i].name << ": " << cells[i] << ", not " << value;
   }
 }
 

@@ -53,7 +53,7 @@ class SweepCommand : public testing::Test {
   // Every value of every row, but for where it was first asked for.
   [[nodiscard]] std::set<Words> rows(const std::string& store = "points.db") const {
     const Database database((folder_.path() / store).string(), Database::Access::read);
-    EXPECT_EQ(database.value_of("PRAGMA integrity_check"), sweep::Cell("ok"));
+    EXPECT_EQ(database.value_of("PRAGMA integrity_check"), Cell("ok"));
     Statement all(database,
                   "SELECT hex(key), axes, predicted_step_s, step_s_low, fidelity, cause, failure, "
                   "texts.text FROM points JOIN texts ON texts.id = assumed");
@@ -61,7 +61,7 @@ class SweepCommand : public testing::Test {
     while (all.next()) {
       Words row;
       for (int i = 0; i < 8; ++i) {
-        const sweep::Cell cell = all.cell(i);
+        const Cell cell = all.cell(i);
         const auto* text = std::get_if<std::string>(&cell);
         const auto* number = std::get_if<double>(&cell);
         row.push_back(text ? *text : number ? std::to_string(*number) : "");

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/traces/chakra/chakra_fixture.h"
-#include "traces/formats/device_traces.h"
+#include "tests/traces/formats/only_trace.h"
 
 namespace paceline::traces {
 namespace {
@@ -120,7 +120,7 @@ TEST(Chakra, IsToldFromOthersByItsContent) {
   for (const char* name : {"with_starts.et", "without_starts.et", "cycle.et"}) {
     EXPECT_TRUE(is_chakra(chakra_fixture(name))) << name;
   }
-  EXPECT_EQ(read_device_trace(chakra_fixture("with_starts.et")).events, 6U);
+  EXPECT_EQ(only_trace(chakra_fixture("with_starts.et")).events, 6U);
   for (const char* text : {"", "{\"nodes\": []}", "x\nand more lines of what is no trace at all",
                            "\n\n\n\n", "\x02\x0a", "\x01\x0a"}) {
     EXPECT_FALSE(is_chakra(text)) << text;

@@ -10,7 +10,6 @@
 #include "tests/traces/chakra/chakra_fixture.h"
 #include "tests/traces/learn/spans.h"
 #include "traces/chakra/node.h"
-#include "traces/chakra/schedule.h"
 
 namespace paceline::traces {
 namespace {

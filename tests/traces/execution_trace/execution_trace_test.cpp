@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/formats/device_traces.h"
+#include "tests/traces/formats/only_trace.h"
 #include "traces/kineto/kineto.h"
 #include "traces/text/format_error.h"
 
@@ -111,7 +111,7 @@ TEST(ExecutionTrace, IsToldFromOthersByItsContent) {
   for (const char* name : {"with_attributes.json", "without_attributes.json", "odd.json"}) {
     EXPECT_TRUE(is_execution_trace(fixture(name))) << name;
     EXPECT_FALSE(is_kineto(fixture(name))) << name;
-    EXPECT_FALSE(read_device_trace(fixture(name)).has_times) << name;
+    EXPECT_FALSE(only_trace(fixture(name)).has_times) << name;
   }
   EXPECT_FALSE(is_execution_trace(R"({"schemaVersion": 1, "traceEvents": []})"));
   EXPECT_FALSE(is_execution_trace(R"([{"nodes": [], "schema": "1.0.1"}])"));

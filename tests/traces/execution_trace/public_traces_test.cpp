@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
+#include "tests/traces/formats/only_trace.h"
 #include "traces/archive/archive.h"
-#include "traces/formats/device_traces.h"
 #include "traces/text/plain_text.h"
 
 namespace paceline::traces {
@@ -32,7 +32,7 @@ class PublicExecutionTraces : public ::testing::Test {
                   [&](const UnpackedFile& file) {
                     // What macOS puts into archives beside each file.
                     if (file.name.find("._") != std::string::npos) return;
-                    named.emplace_back(file.name, read_device_trace(file.text));
+                    named.emplace_back(file.name, only_trace(file.text));
                   },
                   [](const std::string& file, const std::string& why) {
                     ADD_FAILURE() << file << ": " << why;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/traces/collective_log/fixture.h"
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "tests/traces/kineto/kineto_fixture.h"
+#include "traces/json/on_demand.h"
 #include "traces/learn/step_profile.h"
-#include "traces/pytorch/on_demand.h"
 
 namespace paceline::traces {
 namespace {
@@ -16,7 +16,6 @@ using test::kineto_error;
 using test::kineto_fixture;
 
 TEST(CutJson, IsClosedBehindItsLastWholeValue) {
-  using pytorch::closed_where_cut;
   EXPECT_EQ(closed_where_cut(R"({"a": [{}, {"b": 1)", 2), R"({"a": [{}]})");
   EXPECT_EQ(closed_where_cut(R"({"a": [{"b": [1, 2]}, {"b": [1])", 2), R"({"a": [{"b": [1, 2]}]})");
   EXPECT_EQ(closed_where_cut(R"([{"b": "]}\"{"}, {"b)", 1), R"([{"b": "]}\"{"}])");

@@ -1,9 +1,9 @@
-#include "traces/learn/repeated_steps.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "traces/learn/step_profile.h"
 
 namespace paceline::traces {
 namespace {

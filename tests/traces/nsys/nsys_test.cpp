@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/traces/formats/only_trace.h"
 #include "tests/traces/nsys/sqlite_bytes.h"
 #include "traces/learn/step_profile.h"
 
@@ -78,7 +79,7 @@ TEST(Nsys, CountsWhatItCannotRead) {
 
 // A step of 10 ms: 4 of compute, 3 of an all-reduce behind it.
 TEST(Nsys, ReadsExportsOfOldVersions) {
-  const DeviceTrace trace = read_nsys_trace(nsys_fixture("old.sqlite"));
+  const DeviceTrace trace = only_trace(nsys_fixture("old.sqlite"));
   EXPECT_EQ(trace.skipped_for.at("an end before the start"), 1U);
   EXPECT_FALSE(trace.rank);
   ASSERT_EQ(trace.collectives.size(), 3U);
@@ -90,16 +91,12 @@ TEST(Nsys, ReadsExportsOfOldVersions) {
   EXPECT_NEAR(steps[2].exposed.value(), 3e-3, 1e-9);
 }
 
-TEST(Nsys, OfOneTraceAloneRefusesSeveralAndNamesThem) {
-  EXPECT_THROW((void)read_nsys_trace(nsys_fixture("two_gpus.sqlite")), FormatError);
-}
-
 // The first copy begins at 1 ms, the host's first range at 0.5: iteration 1 is from there.
 TEST(Nsys, ReadsTracesAsCsv) {
   const std::string text = nsys_fixture("traces.csv");
   ASSERT_TRUE(is_nsys_trace(text));
   EXPECT_FALSE(is_nsys_statistics(text));
-  const DeviceTrace trace = read_nsys_trace(text);
+  const DeviceTrace trace = only_trace(text);
   EXPECT_EQ(trace.device, "NVIDIA L4");
   EXPECT_EQ(trace.tasks.size(), 3U);
   ASSERT_EQ(trace.collectives.size(), 2U);
@@ -179,7 +176,7 @@ std::string with_graphs(int graph_ns) {
 
 TEST(Nsys, RefusesGraphsInOnePieceUnlessTheyAreFew) {
   EXPECT_NE(refusal(with_graphs(101)).find("--cuda-graph-trace=node"), std::string::npos);
-  const DeviceTrace trace = read_nsys_trace(with_graphs(100));
+  const DeviceTrace trace = only_trace(with_graphs(100));
   EXPECT_EQ(trace.tasks.size(), 1U);
   EXPECT_EQ(trace.skipped_for.at("kernels of a CUDA graph in one piece"), 1U);
 }

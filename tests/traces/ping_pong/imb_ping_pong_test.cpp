@@ -1,5 +1,3 @@
-#include "traces/ping_pong/imb_ping_pong.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,3 @@
-#include "traces/ping_pong/osu_latency.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

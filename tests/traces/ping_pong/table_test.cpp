@@ -1,5 +1,3 @@
-#include "traces/ping_pong/table.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

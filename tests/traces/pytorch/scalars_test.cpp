@@ -61,10 +61,10 @@ TEST(LargerCount, IsOfWhatIsTold) {
 }
 
 TEST(ElementSizes, AreOfPyTorchsTypesAndOfThoseOfCpp) {
-  for (const char* type : {"Float", "float", "Int", "int", "uint32"}) {
+  for (const char* type : {"Float", "float", "Int", "int", "uint32", "float32", "f32"}) {
     EXPECT_EQ(element_size_of(type), ElementSize(4)) << type;
   }
-  for (const char* type : {"Half", "BFloat16", "c10::Half", "c10::BFloat16", "Short"}) {
+  for (const char* type : {"Half", "BFloat16", "c10::Half", "c10::BFloat16", "Short", "bfloat16"}) {
     EXPECT_EQ(element_size_of(type), ElementSize(2)) << type;
   }
   for (const char* type : {"Double", "Long", "long int", "long", "ComplexFloat"}) {
@@ -73,7 +73,7 @@ TEST(ElementSizes, AreOfPyTorchsTypesAndOfThoseOfCpp) {
   for (const char* type : {"Byte", "Char", "Bool", "unsigned char", "Float8_e4m3fn"}) {
     EXPECT_EQ(element_size_of(type), ElementSize(1)) << type;
   }
-  for (const char* type : {"", "Scalar", "TensorList", "GenericList[int]"}) {
+  for (const char* type : {"", "<unknown>", "Scalar", "TensorList", "GenericList[int]"}) {
     EXPECT_FALSE(element_size_of(type)) << type;
   }
 }

@@ -129,8 +129,8 @@ TEST(StepTraceFile, IsKnownByItsFirstKey) {
   EXPECT_TRUE(is_step_traces(text));
   EXPECT_TRUE(is_step_traces("\xef\xbb\xbf { \"schema\" :\n\"paceline.trace/2\"}"));
   for (const char* other : {"", "{", "{}", "[]", "{\"schema\": \"paceline.result/1\"}",
-                            "{\"runs\": [], \"schema\": \"paceline.trace/1\"}",
-                            "{\"traceEvents\": [{\"name\": \"paceline.trace/1\"}]}"}) {
+                            "{\"runs\": [], \"schema\": \"paceline.trace/2\"}",
+                            "{\"traceEvents\": [{\"name\": \"paceline.trace/2\"}]}"}) {
     EXPECT_FALSE(is_step_traces(other)) << other;
   }
   EXPECT_TRUE(read_step_traces(text_of({})).empty());
@@ -148,16 +148,14 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-// One run of the first version, of three ranks with two spans each, with one place changed.
+// One run of three ranks and two operations, with one place changed.
 std::string changed(const std::string& from, const std::string& to) {
-  std::string text = R"({"schema": "paceline.trace/1", "runs": [{"name": "r", "origin": "imported",
-"lanes": [{"name": "compute", "kind": "compute", "in_flight": 1}],
-"classes": [{"ranks": [0, 1], "spans": [
-  {"name": "a", "kind": "forward", "lane": 0, "start_s": 0, "end_s": 1, "size_bytes": 0, "algorithm": ""},
-  {"name": "b", "kind": "copy", "lane": 0, "start_s": 1.5, "end_s": 2, "size_bytes": 0, "algorithm": ""}]},
- {"ranks": [4], "spans": [
-  {"name": "a", "kind": "forward", "lane": 0, "start_s": 0, "end_s": 3, "size_bytes": 0, "algorithm": ""},
-  {"name": "b", "kind": "copy", "lane": 0, "start_s": 3, "end_s": 4, "size_bytes": 0, "algorithm": ""}]}]}]})";
+  std::string text = R"({"schema": "paceline.trace/2", "runs": [{"name": "r", "origin": "imported",
+"program": {"lanes": [{"name": "compute", "kind": "compute", "in_flight": 1}], "operations": [
+  {"name": "a", "kind": "forward", "lane": 0, "after": [], "time_s": 3},
+  {"name": "b", "kind": "copy", "lane": 0, "after": [0], "time_s": 1}]},
+"classes": [{"ranks": [0, 1], "intervals": [[0, 1, null], [1.5, 2, 0]]},
+            {"ranks": [4], "intervals": [[0, 3, null], [3, 4, 0]]}]}]})";
   const auto place = text.find(from);
   EXPECT_NE(place, std::string::npos) << from;
   return text.replace(place, from.size(), to);
@@ -169,8 +167,7 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
     const char *from, *to;
     std::string error;
   } cases[] = {
-      {"trace/1", "trace/3",
-       "schema: is paceline.trace/3, and paceline.trace/2 and paceline.trace/1 can be read"},
+      {"trace/2", "trace/1", "schema: is paceline.trace/1, and paceline.trace/2 can be read"},
       {"\"runs\"", "\"run\"", "has no \"runs\""},
       {"\"name\": \"r\"", "\"name\": 5", "runs: [0]: name: type must be string, but is number"},
       {"imported", "found", "runs: [0]: origin: unknown word \"found\""},
@@ -178,18 +175,15 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
       {"\"origin\"", "\"batch_per_gpu\": -1, \"origin\"",
        "runs: [0]: batch_per_gpu: not a whole number that fits: -1"},
       {"\"in_flight\": 1", "\"in_flight\": 0", "runs: [0]: lanes: [0]: in_flight: is 0"},
-      {"\"start_s\": 1.5", "\"start_s\": -1.5",
-       first + "spans: [1]: start_s: is negative, or no number"},
-      {"\"start_s\": 1.5", "\"start_s\": null",
-       first + "spans: [1]: start_s: type must be number, but is null"},
-      {"\"start_s\": 1.5, ", "", first + "spans: [1]: has no \"start_s\""},
-      {"\"start_s\": 1.5", "\"start_s\": true", first + "spans: [1]: start_s: is no number"},
-      {"\"end_s\": 2", "\"end_s\": 1",
-       first + "spans: [1]: end_s: is before start_s, or no number"},
-      {"\"end_s\": 2", "\"end_s\": 1e12", first + "intervals: [1]: ends beyond 1e9 s"},
-      {"\"lane\": 0", "\"lane\": 1", first + "spans: [0]: lane: there is none of that number"},
       {"\"kind\": \"copy\"", "\"kind\": \"move\"",
-       first + "spans: [1]: kind: unknown word \"move\""},
+       "runs: [0]: program: operations: [1]: kind: unknown word \"move\""},
+      {"\"after\": [0], ", "", "runs: [0]: program: operations: [1]: has no \"after\""},
+      {"\"time_s\": 3", "\"time_s\": true",
+       "runs: [0]: program: operations: [0]: time_s: type must be number, but is boolean"},
+      {"1.5", "-1.5", first + "intervals: [1]: starts before 0, or at no number"},
+      {"1.5", "null", first + "intervals: [1]: type must be number, but is null"},
+      {"[1.5, 2", "[1.5, 1", first + "intervals: [1]: ends before it starts, or at no number"},
+      {"[1.5, 2", "[1.5, 1e12", first + "intervals: [1]: ends beyond 1e9 s"},
       {"[0, 1]", "[0, 0]", first + "ranks: has 0 twice"},
       {"[0, 1]", "[1, 0]", first + "ranks: are not ascending"},
       {"[0, 1]", "[]", first + "ranks: has none"},
@@ -197,10 +191,7 @@ TEST(StepTraceFile, NamesThePlaceAndTheKeyOfWhatIsWrong) {
        first + "ranks: has 100000, more than the 65536 that a run may have"},
       {"[4]", "[1]", second + "ranks: has 1 twice"},
       {"[0, 1]", "[5]", second + "ranks: classes are not in the order of their first ranks"},
-      {"\"name\": \"b\"", "\"name\": \"c\"",
-       second + "spans: [1]: is another operation than in the first class"},
-      {"\"size_bytes\": 0", "\"size_bytes\": 8",
-       second + "spans: [0]: is another operation than in the first class"},
+      {", [3, 4, 0]", "", second + "intervals: are 1, the operations 2"},
   };
   for (const auto& [from, to, error] : cases) EXPECT_EQ(error_of(changed(from, to)), error) << to;
 }
@@ -227,34 +218,18 @@ TEST(StepTraceFile, NamesWhatOfAProgramIsWrong) {
       {"\"count\":1024", "\"count\":1152921504606846976",
        operations + "[1]: count: is of more than 2^56 bytes"},
       {"\"in_flight\":2", "\"in_flight\":0", "runs: [0]: lanes: [1]: in_flight: is 0"},
-      {",0],", ",7],", first + "intervals: [1]: is released by an operation that is not before it"},
-      {",0],", "],", "runs: [0]: classes: [0]: intervals: [1]: is no [start, end, released by]"},
+      {"6666,0],", "6666,7],",
+       first + "intervals: [1]: is released by an operation that is not before it"},
+      {"6666,0],", "6666],",
+       "runs: [0]: classes: [0]: intervals: [1]: is no [start, end, released by]"},
       {"[0.1,", "[-0.1,", first + "intervals: [0]: starts before 0, or at no number"},
       {"[0.7,0.8", "[0.7,0.6", first + "intervals: [2]: ends before it starts, or at no number"},
   };
   for (const auto& [from, to, error] : cases) EXPECT_EQ(error_of(rewritten(from, to)), error) << to;
 }
 
-// What waited for what is inferred, as of any trace that does not tell it.
-TEST(StepTraceFile, OfTheFirstVersionIsAStepToo) {
-  const auto runs = read_step_traces(changed("", ""));
-  ASSERT_EQ(runs.size(), 1U);
-  const StepTrace& trace = runs[0].trace;
-  ASSERT_EQ(trace.program.operations.size(), 2U);
-  EXPECT_EQ(std::get<Seconds>(trace.program.operations[0].work), Seconds(3));
-  EXPECT_EQ(trace.classes.at(1).intervals.at(1).released_by, std::optional<std::uint32_t>(0));
-}
-
-TEST(StepTraceFile, ClassesListAsManySpans) {
-  std::string text = changed("", "");
-  const auto last = text.rfind(",\n  {");
-  text.replace(last, text.rfind("]}]}]}") - last, "");
-  EXPECT_EQ(error_of(text), "runs: [0]: classes: [1]: spans: are 1, those of the first class 2");
-}
-
 TEST(StepTraceFile, WithANumberBeyondADoubleIsRefused) {
-  EXPECT_EQ(error_of(changed("\"end_s\": 2", "\"end_s\": 1e999")),
-            "has a number beyond all bounds");
+  EXPECT_EQ(error_of(changed("1.5", "1e999")), "has a number beyond all bounds");
 }
 
 TEST(StepTraceFile, CutAnywhereNamesTheByte) {

@@ -1,5 +1,3 @@
-#include "traces/topology/nccl_log.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "tests/models/topology/clusters.h"
 #include "tests/scenarios/process.h"
 #include "traces/text/format_error.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,5 +1,3 @@
-#include "traces/topology/nccl_topology.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 
 #include "tests/scenarios/process.h"
 #include "traces/text/format_error.h"
+#include "traces/topology/node_topology.h"
 
 namespace paceline::traces {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/formats/device_traces.h"
+#include "tests/traces/formats/only_trace.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
 #include "traces/text/format_error.h"
@@ -137,7 +137,7 @@ TEST(Recording, DoesNotKnowWhatAHookOfTheScriptSends) {
 // one.
 TEST(Recording, OfARealRunHasTheBucketsOfDdp) {
   for (const char* name : {"two_ranks.0.json", "two_ranks.1.json", "watched.0.json"}) {
-    const DeviceTrace trace = read_device_trace(fixture(name));
+    const DeviceTrace trace = only_trace(fixture(name));
     const auto steps = profile_steps(trace);
     ASSERT_EQ(steps.size(), 2U) << name;
     ASSERT_EQ(trace.collectives.size(), 4U) << name;
@@ -152,7 +152,7 @@ TEST(Recording, OfARealRunHasTheBucketsOfDdp) {
 
 // Buckets of the second step are ready with every second gradient, the layers' weights.
 TEST(Recording, OfARealRunHasBucketsReadyWithTheirLastGradient) {
-  const DeviceTrace trace = read_device_trace(fixture("two_ranks.0.json"));
+  const DeviceTrace trace = only_trace(fixture("two_ranks.0.json"));
   const auto steps = profile_steps(trace);
   ASSERT_EQ(trace.gradients.size(), 12U);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -164,7 +164,7 @@ TEST(Recording, OfARealRunHasBucketsReadyWithTheirLastGradient) {
 
 // The lines of one_rank.json: 54389932 - 22497625 ns, nothing of which is a wait.
 TEST(Recording, OfOneRankIsAllComputing) {
-  const auto steps = profile_steps(read_device_trace(fixture("one_rank.json")));
+  const auto steps = profile_steps(only_trace(fixture("one_rank.json")));
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_NEAR(steps[1].length->value(), 31892307e-9, 1e-12);
   EXPECT_NEAR(steps[1].compute.value(), 31892307e-9, 1e-12);

@@ -1,11 +1,11 @@
-#include "scenarios/report/page/steps.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "scenarios/report/page/page.h"
 
 namespace paceline::page {
 namespace {
