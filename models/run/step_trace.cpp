@@ -13,6 +13,9 @@ namespace {
 using training::Interval;
 using Busy = stats::IntervalSet<Seconds>;
 
+// Times that differ by less than this part of the step are the same but for rounding.
+constexpr double same_part = 1e-9;
+
 Seconds end_of(const RankClass& members) {
   Seconds end;
   for (const Interval& ran : members.intervals) end = std::max(end, ran.end);
@@ -51,15 +54,21 @@ StepTotals totals_of(const training::StepProgram& program, const RankClass& memb
 }
 
 StepTotals totals_of(const StepTrace& trace) {
-  const auto last = std::ranges::max_element(trace.classes, {}, end_of);
+  Seconds step;
+  for (const RankClass& members : trace.classes) step = std::max(step, end_of(members));
+  const auto last = std::ranges::find_if(trace.classes, [&](const RankClass& members) {
+    return end_of(members) >= step * (1 - same_part);
+  });
   if (last == trace.classes.end()) return {};
-  return totals_of(trace.program, *last);
+  StepTotals totals = totals_of(trace.program, *last);
+  totals.step = step;
+  return totals;
 }
 
 std::vector<RankClass> joined(std::vector<RankClass> classes) {
   Seconds step;
   for (const RankClass& members : classes) step = std::max(step, end_of(members));
-  const double grain = step > Seconds(0) ? step.value() * 1e-9 : 1.0;
+  const double grain = step > Seconds(0) ? step.value() * same_part : 1.0;
   using Times = std::vector<std::pair<long long, long long>>;
   std::map<Times, std::size_t> class_of;
   std::vector<RankClass> result;

@@ -118,6 +118,18 @@ TEST(TotalsOf, AreThoseOfTheFirstRankThatEndsLast) {
   EXPECT_DOUBLE_EQ(result.exposed_communication.value(), 2);
 }
 
+// Two simulators of a step add up the same times in other orders.
+TEST(TotalsOf, AreThoseOfTheFirstRankThatEndsLastButForRounding) {
+  StepTrace trace{{two_lanes, {}},
+                  {{{Rank(0)}, {interval(0, 6), interval(7, 9)}},
+                   {{Rank(1)}, {interval(0, 7), interval(8, 9 + 2e-15)}}}};
+  trace.program.add(compute(0, 1).operation);
+  trace.program.add(collective(1, 2).operation);
+  const auto result = totals_of(trace);
+  EXPECT_EQ(result.step, Seconds(9 + 2e-15));
+  EXPECT_DOUBLE_EQ(result.communication.value(), 2);
+}
+
 // Lanes are told apart by their kind, not by their number.
 TEST(TotalsOf, KnowLanesByTheirKind) {
   StepTrace trace{{{{"stream 7", LaneKind::communication}, {"stream 0", LaneKind::compute}}, {}},
