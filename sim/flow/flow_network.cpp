@@ -8,21 +8,23 @@
 
 namespace paceline::sim {
 
-using sim::PathId;
-
 namespace {
 
 namespace s4u = simgrid::s4u;
+using simgrid::kernel::timer::Timer;
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival)
-    : engine_(make_engine()), fabric_(cluster), on_arrival_(std::move(on_arrival)) {
+FlowNetwork::FlowNetwork(const topology::Cluster& cluster,
+                         std::function<void(void* tag)> on_arrival)
+    : Network(std::move(on_arrival)), engine_(make_engine()), fabric_(cluster) {
   build_platform();
-  s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
+  s4u::Activity::on_completion_cb([this](const s4u::Activity& activity) {
+    if (ended_now_.empty()) Timer::set(s4u::Engine::get_clock(), [this] { wake(); });
     // The signal hands out const activities; get_data only reads the pointer.
-    auto* flow = const_cast<s4u::Activity&>(activity).get_data<Flow>();
-    flow->network->arrived(flow);
+    auto& comm = const_cast<s4u::Activity&>(activity);
+    ended_now_.emplace_back(&comm, false);  // the reference that move() left
+    ended(comm.get_data<Flow>());
   });
 }
 
@@ -58,73 +60,33 @@ PathId FlowNetwork::path(Rank from, Rank to, const topology::Wire& wire) {
   return static_cast<PathId>(paths_.size() - 1);
 }
 
-void FlowNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
-                       Connection* connection) {
-  Flow* flow = nullptr;
-  if (free_.empty()) {
-    flow = &pool_.emplace_back();
-  } else {
-    flow = free_.back();
-    free_.pop_back();
-  }
-  flow->network = this;
-  flow->tag = tag;
-  flow->connection = connection;
-  flow->path = paths_[path];
-  flow->bytes = bytes;
-  flow->latency_passed = false;
-  if (connection != nullptr) connection->flows.push_back(flow);
-  ++flows_;
-  const topology::MessageTiming& timing = flow->path.timing;
-  const Seconds latency = timing.latency_of(bytes) - timing.latency_after() + extra;
-  if (latency > Seconds(0)) {
-    at(now() + latency, [this, flow] { pass_latency(flow); });
-  } else {
-    pass_latency(flow);
-  }
-}
-
-// Timers of one date run in no particular order, so this may come for a later flow of a connection
-// before it comes for an earlier one.
-void FlowNetwork::pass_latency(Flow* flow) {
-  flow->latency_passed = true;
-  if (flow->connection == nullptr || flow->connection->flows.front() == flow) start(flow);
-}
-
-void FlowNetwork::at(Seconds time, std::function<void()> action) {
-  simgrid::kernel::timer::Timer::set(time.value(), std::move(action));
-}
-
-void FlowNetwork::hand_back_after(Seconds delay, void* tag) {
-  at(now() + delay, [this, tag] { on_arrival_(tag); });
-}
-
-void FlowNetwork::start(Flow* flow) {
-  flow->comm = s4u::Comm::sendto_init();
-  flow->comm->set_payload_size(static_cast<std::uint64_t>(flow->bytes));
-  flow->comm->set_data(flow);
-  flow->comm->set_source(out_hosts_[flow->path.out]);
+void FlowNetwork::move(Flow* flow) {
+  auto comm = s4u::Comm::sendto_init();
+  comm->set_payload_size(static_cast<std::uint64_t>(flow->left));
+  comm->set_data(flow);
+  comm->set_source(out_hosts_[paths_[flow->path].out]);
   // Assigning the destination completes the description, which starts the flow.
-  flow->comm->set_destination(in_hosts_[flow->path.in]);
+  comm->set_destination(in_hosts_[paths_[flow->path].in]);
+  comm.detach();
 }
 
-void FlowNetwork::arrived(Flow* flow) {
-  // The engine still uses the activity whose completion it announces, so the last reference is
-  // dropped at a later completion.
-  finished_.clear();
-  finished_.push_back(std::move(flow->comm));
-  if (Connection* connection = flow->connection) {
-    connection->flows.pop_front();
-    if (!connection->flows.empty()) {
-      auto* next = static_cast<Flow*>(connection->flows.front());
-      if (next->latency_passed) start(next);
-    }
-  }
-  void* tag = flow->tag;
-  free_.push_back(flow);
-  on_arrival_(tag);
+void FlowNetwork::wake() {
+  set_clock(s4u::Engine::get_clock());
+  if (wakes_at_ <= now().value()) wakes_at_ = never;
+  ended_now_.clear();
+  happen();
+  wake_at_next_event();
 }
 
-void FlowNetwork::run() { engine_->run(); }
+void FlowNetwork::wake_at_next_event() {
+  if (next_event() >= wakes_at_) return;
+  wakes_at_ = next_event();
+  Timer::set(wakes_at_, [this] { wake(); });
+}
+
+void FlowNetwork::run() {
+  wake_at_next_event();
+  engine_->run();
+}
 
 }  // namespace paceline::sim

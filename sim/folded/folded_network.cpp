@@ -1,7 +1,6 @@
 #include "sim/folded/folded_network.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -10,10 +9,6 @@
 
 namespace paceline::sim {
 namespace {
-
-// What happens within a tenth of a picosecond happens at once: times that are the same but for
-// rounding must not count as different sets of flows. SimGrid's own grain is a picosecond.
-constexpr double simultaneous_s = 1e-13;
 
 class Groups {
  public:
@@ -35,8 +30,8 @@ class Groups {
 FoldedNetwork::FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
                              std::function<void(void*)> on_arrival, Rates& rates,
                              std::uint64_t effort_max)
-    : paths_(std::move(paths)),
-      on_arrival_(std::move(on_arrival)),
+    : Network(std::move(on_arrival)),
+      paths_(std::move(paths)),
       effort_max_(effort_max),
       rates_(rates) {
   find_islands(links);
@@ -88,57 +83,7 @@ void FoldedNetwork::add_island(const std::vector<PathId>& path_ids,
   island.shape = rates_.add(shape);
 }
 
-void FoldedNetwork::push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
-                         std::uint32_t version) {
-  events_.push_back({time, events_made_++, kind, version, subject, flow});
-  std::push_heap(events_.begin(), events_.end(), std::greater<>());
-}
-
-void FoldedNetwork::at(Seconds time, std::function<void()> action) {
-  if (free_timers_.empty()) {
-    free_timers_.push_back(timers_.size());
-    timers_.emplace_back();
-  }
-  const std::uint64_t timer = free_timers_.back();
-  free_timers_.pop_back();
-  timers_[timer] = std::move(action);
-  push(time.value(), Event::Kind::timer, timer, nullptr, 0);
-}
-
-FoldedNetwork::Flow* FoldedNetwork::new_flow() {
-  if (free_.empty()) free_.push_back(&pool_.emplace_back());
-  Flow* flow = free_.back();
-  free_.pop_back();
-  return flow;
-}
-
-void FoldedNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
-                         Connection* connection) {
-  Flow* flow = new_flow();
-  const topology::MessageTiming& timing = paths_[path].timing;
-  const double latency = (timing.latency_of(bytes) - timing.latency_after() + extra).value();
-  *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
-  if (connection != nullptr) connection->flows.push_back(flow);
-  if (latency > 0) {
-    push(flow->phase_end, Event::Kind::latency, 0, flow, 0);
-  } else {
-    pass_latency(flow);
-  }
-}
-
-void FoldedNetwork::hand_back_after(Seconds delay, void* tag) {
-  Flow* flow = new_flow();
-  *flow = {tag, nullptr, 0, FlowState::Phase::handed_back, true, 0, now_ + delay.value()};
-  push(flow->phase_end, Event::Kind::hand_back, 0, flow, 0);
-}
-
-void FoldedNetwork::pass_latency(Flow* flow) {
-  flow->phase = FlowState::Phase::waiting;
-  if (flow->connection == nullptr || flow->connection->flows.front() == flow) move(flow);
-}
-
 void FoldedNetwork::move(Flow* flow) {
-  flow->phase = FlowState::Phase::moving;
   const Place place = places_[flow->path];
   IslandState& island = islands_[place.island];
   count_bytes(island);
@@ -150,22 +95,22 @@ void FoldedNetwork::move(Flow* flow) {
 
 // Takes off what the flows have moved since the last time.
 void FoldedNetwork::count_bytes(IslandState& island) {
-  const double passed = now_ - island.updated;
-  island.updated = now_;
+  const double passed = now().value() - island.updated;
+  island.updated = now().value();
   if (passed <= 0) return;
   for (Flow* flow : island.flows) flow->left -= island.rates[places_[flow->path].way] * passed;
 }
 
-void FoldedNetwork::complete(std::uint32_t number) {
+// Takes out the flows that end now.
+void FoldedNetwork::complete(std::uint32_t number, std::uint64_t event) {
   IslandState& island = islands_[number];
+  if (island.completion != event) return;
   count_bytes(island);
   const auto time_left = [&](const Flow* flow) {
     return flow->left / island.rates[places_[flow->path].way];
   };
-  double soonest = std::numeric_limits<double>::infinity();
+  double soonest = never;
   for (const Flow* flow : island.flows) soonest = std::min(soonest, time_left(flow));
-  std::vector<Flow*> arrivals = std::move(arrivals_);
-  arrivals.clear();
   if (island.changed.empty()) changed_.push_back(number);
   std::size_t kept = 0;
   for (Flow* flow : island.flows) {
@@ -175,80 +120,37 @@ void FoldedNetwork::complete(std::uint32_t number) {
       const Place& place = places_[flow->path];
       island.load[place.way] -= place.flows;
       island.changed.push_back(place.way);
-      arrivals.push_back(flow);
+      ended(flow);
     }
   }
   island.flows.resize(kept);
-  for (Flow* flow : arrivals) arrived(flow);
-  arrivals_ = std::move(arrivals);
-}
-
-void FoldedNetwork::arrived(Flow* flow) {
-  if (Connection* connection = flow->connection) {
-    connection->flows.pop_front();
-    if (!connection->flows.empty()) {
-      auto* next = static_cast<Flow*>(connection->flows.front());
-      if (next->phase == FlowState::Phase::waiting) move(next);
-    }
-  }
-  hand_back(flow);
-}
-
-void FoldedNetwork::hand_back(Flow* flow) {
-  void* tag = flow->tag;
-  flow->in_use = false;
-  free_.push_back(flow);
-  on_arrival_(tag);
 }
 
 // Finds the rates of what is in flight now, and says when the next flow ends.
 void FoldedNetwork::settle() {
   for (const std::uint32_t number : changed_) {
     IslandState& island = islands_[number];
-    ++island.version;
+    island.completion = no_event;
     rates_.find(island.shape, island.load, island.changed, island.rates);
     island.changed.clear();
     if (island.flows.empty()) continue;
     if (rates_.effort() > effort_max_) {
       throw TooMuchSharing("flows share links in too many different ways");
     }
-    double soonest = std::numeric_limits<double>::infinity();
+    double soonest = never;
     for (const Flow* flow : island.flows) {
       soonest = std::min(soonest, flow->left / island.rates[places_[flow->path].way]);
     }
-    push(now_ + std::max(0.0, soonest), Event::Kind::completion, number, nullptr, island.version);
+    island.completion = complete_at(now().value() + std::max(0.0, soonest), number);
   }
   changed_.clear();
 }
 
-void FoldedNetwork::handle(const Event& event) {
-  switch (event.kind) {
-    case Event::Kind::timer: {
-      const std::function<void()> action = std::move(timers_[event.subject]);
-      free_timers_.push_back(event.subject);
-      action();
-      return;
-    }
-    case Event::Kind::latency: return pass_latency(event.flow);
-    case Event::Kind::hand_back: return hand_back(event.flow);
-    case Event::Kind::completion:
-      if (islands_[event.subject].version == event.version) {
-        complete(static_cast<std::uint32_t>(event.subject));
-      }
-      return;
-  }
-}
-
 void FoldedNetwork::run(const std::function<void()>& on_round) {
   settle();
-  while (!events_.empty()) {
-    now_ = std::max(now_, events_.front().time);
-    while (!events_.empty() && events_.front().time <= now_ + simultaneous_s) {
-      const Event event = events_.front();
-      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
-      events_.pop_back();
-      handle(event);
-    }
+  for (double next = next_event(); next < never; next = next_event()) {
+    set_clock(std::max(now().value(), next));
+    happen();
     settle();
     if (round_began_) {
       round_began_ = false;
@@ -258,37 +160,24 @@ void FoldedNetwork::run(const std::function<void()>& on_round) {
 }
 
 void FoldedNetwork::append_flows(std::vector<FlowState>& flows) const {
-  for (const Flow& flow : pool_) {
+  for (const Flow& flow : pool()) {
     if (!flow.in_use) continue;
     double left = 0;
-    if (flow.phase == FlowState::Phase::latency || flow.phase == FlowState::Phase::handed_back) {
-      left = flow.phase_end - now_;
+    if (flow.phase == Phase::latency || flow.phase == Phase::handed_back) {
+      left = flow.phase_end - now().value();
     }
-    if (flow.phase == FlowState::Phase::moving) {
+    if (flow.phase == Phase::moving) {
       const Place place = places_[flow.path];
       const IslandState& island = islands_[place.island];
-      left = flow.left / island.rates[place.way] - (now_ - island.updated);
+      left = flow.left / island.rates[place.way] - (now().value() - island.updated);
     }
     flows.push_back({flow.tag, flow.phase, Seconds(left)});
   }
 }
 
-Seconds FoldedNetwork::next_timer() const {
-  double next = std::numeric_limits<double>::infinity();
-  for (const Event& event : events_) {
-    if (event.kind == Event::Kind::timer) next = std::min(next, event.time);
-  }
-  return Seconds(next);
-}
-
 void FoldedNetwork::leap(Seconds time) {
-  PACELINE_EXPECTS(now_ + time.value() <= next_timer().value());
-  now_ += time.value();
-  for (Event& event : events_) {
-    if (event.kind != Event::Kind::timer) event.time += time.value();
-  }
-  std::make_heap(events_.begin(), events_.end(), std::greater<>());
-  for (Flow& flow : pool_) flow.phase_end += time.value();
+  PACELINE_EXPECTS(now() + time <= next_timer());
+  set_forward(time.value());
   for (IslandState& island : islands_) island.updated += time.value();
 }
 

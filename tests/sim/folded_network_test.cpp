@@ -224,6 +224,23 @@ TEST(FoldedNetwork, RunsTimersInTheOrderOfTheirTimesAndThenOfTheirMaking) {
   EXPECT_EQ(gone_off, expected);
 }
 
+// Three links of 1 GB/s. Flows of the third and the first begin to move at 0, one of the second,
+// which was sent before them, at 1 s; they have 2, 2 and 1 GB.
+TEST(FoldedNetwork, HandsBackFlowsThatEndTogetherInTheOrderOfTheirSending) {
+  Rates rates;
+  std::vector<int> order;
+  FoldedNetwork network(
+      std::vector(3, links_of(1, 1)), {{{Seconds(1)}, {1}, 1}, {{}, {2}, 1}, {{}, {0}, 1}},
+      [&](void* tag) { order.push_back(*static_cast<int*>(tag)); }, rates, effort_max);
+  std::array<int, 3> tags{1, 2, 3};
+  network.send(0, 1e9, Seconds(0), &tags[0], nullptr);
+  network.send(1, 2e9, Seconds(0), &tags[1], nullptr);
+  network.send(2, 2e9, Seconds(0), &tags[2], nullptr);
+  network.run([] {});
+  EXPECT_EQ(network.now(), Seconds(2));
+  EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
 TEST(FoldedNetwork, KnowsItsNextTimer) {
   OneLink link(0);
   FoldedNetwork& network = link.network();
@@ -259,7 +276,7 @@ TEST(FoldedNetwork, LooksAtARoundWhenAllOfItsTimeHasHappened) {
 // first has nothing that its future depends on. The first is alone on the link.
 TEST(FoldedNetwork, TellsHowFarEachFlowIs) {
   struct Seen {
-    std::array<FoldedNetwork::FlowState::Phase, 3> phases;
+    std::array<FoldedNetwork::Phase, 3> phases;
     std::array<double, 3> left;
     std::size_t flows;
   };
@@ -285,7 +302,7 @@ TEST(FoldedNetwork, TellsHowFarEachFlowIs) {
     });
     return result;
   });
-  using Phase = FoldedNetwork::FlowState::Phase;
+  using Phase = FoldedNetwork::Phase;
   ASSERT_EQ(seen.flows, 3U);
   EXPECT_EQ(seen.phases, (std::array{Phase::moving, Phase::waiting, Phase::latency}));
   EXPECT_NEAR(seen.left[0], 1.25, 1e-12);

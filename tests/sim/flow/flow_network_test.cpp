@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <utility>
 
 #include "tests/sim/isolated.h"
 
@@ -56,6 +58,30 @@ TEST(FlowNetwork, KeepsTheFlowsOfAConnectionInOrder) {
   });
   EXPECT_NEAR(times[0], 1e-3 + 1e-3, 1e-12);
   EXPECT_NEAR(times[1], 1e-3 + 3e-3, 1e-12);
+}
+
+// SimGrid has no order among timers of one date, nor among flows that end together: here two of
+// each kind, over each of the nodes' ports, all at 1 ms.
+TEST(FlowNetwork, DoesWhatHappensAtOneTimeInTheOrderOfItsMaking) {
+  const auto order = isolated([] {
+    std::array<int, 8> seen{};
+    std::size_t count = 0;
+    FlowNetwork network(two_by_two(0, 0),
+                        [&](void* tag) { seen[count++] = *static_cast<int*>(tag); });
+    std::array<int, 4> tags{4, 5, 6, 7};
+    for (int i = 0; i < 4; ++i) {
+      network.at(Seconds(1e-3), [&, i] { seen[count++] = i; });
+    }
+    constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 4> ends{
+        {{2, 3}, {0, 1}, {3, 2}, {1, 0}}};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto [from, to] = ends[i];
+      network.send(network.path(Rank(from), Rank(to)), 1e6, Seconds(0), &tags[i], nullptr);
+    }
+    network.run();
+    return seen;
+  });
+  EXPECT_EQ(order, (std::array{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 // SimGrid's own defaults would give 1.044 ms for 1 MB over 1 GB/s and 1 us, and cap 1 GB over 100
