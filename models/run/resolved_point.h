@@ -39,7 +39,10 @@ struct ResolvedPoint {
   // asked about: rank, slowdown and result are its. Empty: one job on all nodes.
   std::vector<Job> jobs;
   Fidelity fidelity = Fidelity::folded;
-  bool force = false;                                     // whatever effort it takes
+  bool force = false;  // whatever effort it takes
+  // Follow each rank of up to a million transfers where they leave calls at different times, which
+  // takes up to half a second; not followed, communication may be some per cent off.
+  bool each_rank = false;
   std::optional<MeasureSettings> measure = std::nullopt;  // for those who run it on hardware
 };
 

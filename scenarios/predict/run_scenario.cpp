@@ -15,6 +15,7 @@
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/simgrid_check.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline {
@@ -86,7 +87,11 @@ class Run {
     const auto checked = cheapest_.point();
     if (checked) std::swap(all.front(), all[*checked]);  // SimGrid runs beside the others
     for_each(all.size(), options_.jobs, [&](std::size_t i) {
-      Predicted predicted = predict_point(next(all[i]), belief, simulation(options_.force));
+      Predicted predicted = predict_point(next(all[i]), belief, [this](ResolvedPoint step) {
+        step.force = options_.force;
+        step.each_rank = options_.check;
+        return simulate(step);
+      });
       const std::lock_guard lock(mutex_);
       take_one(std::move(predicted), all[i]);
     });

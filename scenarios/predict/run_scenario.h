@@ -14,7 +14,9 @@ struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
   bool force = false;        // predict however many transfers it takes (effort.h)
-  bool check = false;        // follow the cheapest folded point of several GPUs in SimGrid, too
+  // Of what is shown in full: follow each rank (ResolvedPoint::each_rank), and the cheapest folded
+  // point of several GPUs in SimGrid, too.
+  bool check = false;
   TellProgress progress;
   // Of the machine, in place of what the file's known points say of it; null: these.
   std::shared_ptr<const uncertain::Belief> belief = nullptr;

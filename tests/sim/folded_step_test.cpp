@@ -16,6 +16,7 @@
 #include "models/collectives/registry.h"
 #include "sim/flow/flow_step.h"
 #include "sim/folded/predicted_point.h"
+#include "tests/sim/executors.h"
 #include "tests/sim/isolated.h"
 #include "tests/sim/points.h"
 #include "tests/sim/step_times.h"
@@ -263,6 +264,76 @@ TEST(Folded, DoesNotTakeTheNextCallForTheNextRound) {
     point.program.add({"call", OperationKind::collective, lane, {before}, call});
   }
   EXPECT_LE(largest_difference(folded(point, Chunks::exact), flow(point)), 1e-6);
+}
+
+// A ring over 16 ranks with links of 1 GB/s and no latency, 30 rounds of 1 MB from 0 on, and 4
+// rounds of recursive doubling of 16 kB from 3.2 ms on, which are over in 0.13 ms, before the round
+// of 1 MB is. No link is ever idle, so the step takes (30 * 1 MB + 4 * 16 kB) / 1 GB/s. The fourth
+// round of 1 MB takes longer for what it shares, and the others do not. (Rounds are skipped up to
+// the timer at 2.5 ms; so the states at the beginning and the end of the fourth are compared.)
+TEST(Folded, TakesNoRoundInWhichAnotherCallCameAndWentForAPeriod) {
+  ResolvedPoint point;
+  point.cluster = flat(16, 1e9, 0);
+  const auto compute = point.program.add_lane({"compute", LaneKind::compute});
+  const auto one = point.program.add_lane({"one", LaneKind::communication});
+  const auto other = point.program.add_lane({"other", LaneKind::communication});
+  const auto first =
+      point.program.add({"backward", OperationKind::backward, compute, {}, Seconds(2.5e-3)});
+  const auto second =
+      point.program.add({"backward", OperationKind::backward, compute, {first}, Seconds(0.7e-3)});
+  point.program.add({"long", OperationKind::collective, one, {}, all_reduce("ring", 16 * 250'000)});
+  point.program.add({"short",
+                     OperationKind::collective,
+                     other,
+                     {second},
+                     all_reduce("recursive_doubling", 4000)});
+  expect_step(point, (30 * 1e6 + 4 * 16e3) / 1e9);
+}
+
+// Three ranks over sockets of 1 GB/s and L = 10 us: a broadcast of 4 kB (b = 4 us) down the chain
+// 0, 1, 2, then compute, and beside more of it a ring of 4 rounds of 40 kB (s = 40 us). Rank 0
+// leaves the broadcast when its bytes have left, b, rank 1 at 2b + L, rank 2 at 2b + 2L; they join
+// the ring 1 ms later. A rank is done with a round when its own bytes have left and its
+// predecessor's have come: x_r(i) = max(x_r(i-1) + s, x_{r-1}(i-1) + s + L). From their joining,
+//
+//   round  rank 0        rank 1        rank 2
+//   0      2b + s + 3L   2b + s + L    2b + s + 2L
+//   1      2b + 2s + 3L  2b + 2s + 4L  2b + 2s + 2L
+//   2      2b + 3s + 3L  2b + 3s + 4L  2b + 3s + 5L
+//   3                                  2b + 4s + 5L
+//
+// Rank 2, which ends the step, is in the ring for 4s + 3L: its first messages are there already.
+// Had all left the broadcast with it, each round would take s + L. The step is the same.
+TEST(Folded, LetsTheLastRankFindACallBegunWhereRanksLeaveABroadcastOneAfterAnother) {
+  constexpr double b = 4e-6, s = 40e-6, latency = 10e-6;
+  ResolvedPoint point;
+  point.cluster = flat(3, 1e9, latency);
+  point.cluster.network.transport = topology::Transport::tcp;
+  const auto compute = point.program.add_lane({"compute", LaneKind::compute});
+  const auto lane = point.program.add_lane({"communication", LaneKind::communication});
+  CollectiveCall buffers = all_reduce("chain", 1000);
+  buffers.collective = Collective::broadcast;
+  simulated(buffers).options.chunk_size = Bytes(4000);
+  const auto broadcast =
+      point.program.add({"buffers", OperationKind::collective, lane, {}, buffers});
+  const auto forward =
+      point.program.add({"forward", OperationKind::forward, compute, {broadcast}, Seconds(1e-3)});
+  point.program.add(
+      {"ring", OperationKind::collective, lane, {forward}, all_reduce("ring", 3 * 10'000)});
+  point.program.add({"backward", OperationKind::backward, compute, {forward}, Seconds(2e-3)});
+  const auto totals = [&](auto simulate) {
+    return isolated([&] { return simulate(point).totals; });
+  };
+  const StepTotals even =
+      totals([](const auto& one) { return simulate_folded(one, Chunks::even); });
+  for (const StepTotals& each : {totals(simulate_flow), totals([](const auto& one) {
+                                   return simulate_folded(one, Chunks::exact);
+                                 })}) {
+    EXPECT_NEAR(each.step.value(), 2 * b + 2 * latency + 3e-3, 1e-12);
+    EXPECT_NEAR(each.communication.value(), 2 * b + 2 * latency + 4 * s + 3 * latency, 1e-12);
+  }
+  EXPECT_NEAR(even.step.value(), 2 * b + 2 * latency + 3e-3, 1e-12);
+  EXPECT_NEAR(even.communication.value(), 2 * b + 2 * latency + 4 * (s + latency), 1e-12);
 }
 
 // What would break a contract, or never end, further in.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/folded/folded_step.h"
 #include "tests/models/topology/clusters.h"
 #include "tests/sim/points.h"
 
@@ -65,6 +66,29 @@ TEST(PredictFolded, SaysWhichCallsAreSimulatedAloneOrTakenFromFormulas) {
   EXPECT_TRUE(has_note(point,
                        "as 0 simulated alone have it, and 2 by formulas (ready notifications queue "
                        "behind data to the same rank)"));
+}
+
+// A broadcast along 64 ranks, and 13 rings of 2 * 63 * 64 transfers: 104,832 of theirs. Ranks leave
+// the broadcast one after another.
+TEST(PredictFolded, FollowsEachRankOfAStepWhereTheyLeaveABroadcastApartIfItIsAsked) {
+  ResolvedPoint point;
+  point.cluster = flat(64, 1e9, 1e-6);
+  const auto lane = point.program.add_lane({"c", training::LaneKind::communication});
+  training::CollectiveCall buffers = all_reduce("chain", 1000);
+  buffers.collective = collectives::Collective::broadcast;
+  point.program.add({"buffers", training::OperationKind::collective, lane, {}, buffers});
+  for (int i = 0; i < 13; ++i) {
+    point.program.add({"gradients",
+                       training::OperationKind::collective,
+                       lane,
+                       {},
+                       all_reduce("ring", 64 * 1000)});
+  }
+  EXPECT_TRUE(has_note(point, "folded: all ranks leave a broadcast of"));
+  point.each_rank = true;
+  const Result each = predict_folded(point);
+  EXPECT_TRUE(each.notes.empty()) << each.notes.front();
+  EXPECT_EQ(each.totals.communication, simulate_folded(point, Chunks::exact).totals.communication);
 }
 
 // Each of 6,400 ranks would send to each other: 41 million transfers a round are not written out.
