@@ -92,19 +92,9 @@ TEST_P(Shipped, ScenarioPredictsWhatItDid) {
   expect_same(now, ordered_json::parse(in), GetParam());
 }
 
-// Where ranks are taken as more alike than they are, an assumption says so.
-double tolerance_of(const ordered_json& folded) {
-  const auto& assumed = folded.at("assumed");
-  const bool is_approximate = std::any_of(assumed.begin(), assumed.end(), [](const auto& one) {
-    const auto sentence = one.template get<std::string>();
-    return sentence.starts_with("folded") && !sentence.starts_with("folded: fell back");
-  });
-  return is_approximate ? 1e-3 : 1e-6;
-}
-
-// What was folded is what every transfer simulated gives: where that takes a second or so.
+// What was folded is what every transfer simulated gives, to 1e-6: where that takes a second or so.
 TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
-  constexpr double transfers_max = 3e5;
+  constexpr double transfers_max = 3e5, rounding = 1e-6;
   std::ifstream in(golden_dir / (GetParam() + ".json"));
   ASSERT_TRUE(in) << GetParam() << " has no golden file";
   double transfers = 0;
@@ -116,10 +106,11 @@ TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
   const ordered_json flow = points_of(GetParam(), "2", {"--set", "simulation.fidelity=flow"});
   ASSERT_EQ(folded.size(), flow.size());
   for (std::size_t i = 0; i < flow.size(); ++i) {
-    const double expected = flow[i].at("predicted").at("step_s");
-    EXPECT_NEAR(folded[i].at("predicted").at("step_s"), expected,
-                tolerance_of(folded[i]) * expected)
-        << i;
+    for (const char* figure : {"step_s", "communication_s"}) {
+      const double expected = flow[i].at("predicted").at(figure);
+      EXPECT_NEAR(folded[i].at("predicted").at(figure), expected, rounding * expected)
+          << figure << " of point " << i;
+    }
   }
 }
 

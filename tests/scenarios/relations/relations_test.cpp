@@ -49,6 +49,12 @@ struct Case {
   }
 };
 
+// What is no violation if it is seldom: one scenario, and one more in so many.
+struct Anomaly {
+  bool (*is)(const Case&);
+  std::uint64_t in;
+};
+
 struct Relation {
   const char* name;
   const char* fidelity;
@@ -59,6 +65,7 @@ struct Relation {
   bool (*change)(Values&, Random&);
   // Why it does not hold; empty: it does.
   std::string (*broken)(const Case&);
+  const Anomaly* anomaly = nullptr;
 
   friend void PrintTo(const Relation& relation, std::ostream* out) { *out << relation.name; }
 };
@@ -66,23 +73,51 @@ struct Relation {
 constexpr double rounding = 1e-9;  // a part of a step: sums in another order
 
 std::string times(double ratio) { return fmt::format("takes {} times as long", ratio); }
-// By little, and seldom (few_anomalies), what begins earlier shares links or compute with other
-// work than before, and ends later (models/DECISIONS.md).
+// By little, and seldom, what begins earlier shares links or compute with other work than before,
+// and ends later (models/DECISIONS.md).
 constexpr double anomaly_most = 0.02;
 std::string slower(const Case& of) {
   return of.ratio() <= 1 + anomaly_most ? "" : times(of.ratio());
 }
-bool is_anomaly(const Case& of) { return of.ratio() > 1 + rounding; }
-bool few_anomalies(std::uint64_t anomalies, std::uint64_t tried) {
-  return anomalies <= 1 + tried / 50;
-}
+constexpr Anomaly is_slower{[](const Case& of) { return of.ratio() > 1 + rounding; }, 50};
 std::string faster(const Case& of) { return of.ratio() >= 1 - rounding ? "" : times(of.ratio()); }
 std::string not_the_same(const Case& of) {
   return std::abs(of.ratio() - 1) <= rounding ? "" : times(of.ratio());
 }
-// What folded and flow may differ by (DESIGN 5).
+// What folded and flow may differ by (DESIGN 5), in their steps and communication.
+bool is_apart(const Prediction& one, const Prediction& other) {
+  constexpr double most = 1e-6;
+  const auto differ = [](Seconds a, Seconds b) {
+    return std::abs((a - b).value()) > most * std::max(a, b).value();
+  };
+  return differ(one.totals.step, other.totals.step) ||
+         differ(one.totals.communication, other.totals.communication);
+}
+bool are_apart(const Case& of) {
+  return is_apart(*of.before().predicted, *of.all_after.front().predicted);
+}
+// Some steps have no stable answer (sim/DECISIONS.md): a millionth of a millionth more bandwidth
+// makes them others.
+constexpr Anomaly is_unstable{
+    [](const Case& of) {
+      if (!are_apart(of)) return false;
+      for (const char* path : {"cluster.network.bandwidth", "cluster.intra_node.bandwidth"}) {
+        Values changed = of.values;
+        changed.scale(path, 1 + 1e-12);
+        const Outcomes others = outcomes_of(changed, 1);
+        if (is_apart(*of.before().predicted, *others.front().predicted)) return true;
+      }
+      return false;
+    },
+    1000};
 std::string apart(const Case& of) {
-  return std::abs(of.ratio() - 1) <= 1e-6 ? "" : times(of.ratio());
+  if (!are_apart(of) || is_unstable.is(of)) return "";
+  const auto figures = [](const Prediction& one) {
+    return fmt::format("a step of {} s with {} s of communication", one.totals.step.value(),
+                       one.totals.communication.value());
+  };
+  return fmt::format("folded has {}, flow {}", figures(*of.before().predicted),
+                     figures(*of.all_after.front().predicted));
 }
 
 bool any(Values&, Random&) { return true; }
@@ -487,15 +522,17 @@ const Relation relations[] = {
     {"simulated times of calls scale", "folded", 4, has_no_clock, takes_thousandfold,
      not_thousandfold},
     {"contention slows", "folded", 1, has_contention, has_more_contention, faster},
-    {"network bandwidth speeds", "folded", 2, several_nodes, has_faster_network, slower},
-    {"node bandwidth speeds", "folded", 2, several, has_faster_nodes, slower},
-    {"host bandwidth speeds", "folded", 2, several, has_faster_hosts, slower},
-    {"efficiency speeds", "folded", 2, several_nodes, has_better_efficiency, slower},
-    {"less network latency speeds", "folded", 2, several_nodes, has_nearer_network, slower},
-    {"less node latency speeds", "folded", 2, several, has_nearer_gpus, slower},
+    {"network bandwidth speeds", "folded", 2, several_nodes, has_faster_network, slower,
+     &is_slower},
+    {"node bandwidth speeds", "folded", 2, several, has_faster_nodes, slower, &is_slower},
+    {"host bandwidth speeds", "folded", 2, several, has_faster_hosts, slower, &is_slower},
+    {"efficiency speeds", "folded", 2, several_nodes, has_better_efficiency, slower, &is_slower},
+    {"less network latency speeds", "folded", 2, several_nodes, has_nearer_network, slower,
+     &is_slower},
+    {"less node latency speeds", "folded", 2, several, has_nearer_gpus, slower, &is_slower},
     {"a slower rank slows by no more", "folded", 2, several, has_a_slower_rank,
      slower_than_its_rank},
-    {"folded equals flow", "folded", 2, any, is_simulated, apart},
+    {"folded equals flow", "folded", 1, any, is_simulated, apart, &is_unstable},
 };
 
 // NCCL chooses by nominal figures, and now and then something slower where more bandwidth makes it
@@ -539,7 +576,7 @@ TEST_P(Relations, HoldOfRandomScenarios) {
     if (!is_predicted(after)) continue;
     ++tried;
     const Case of{values, changed, before, after};
-    if (relation.broken == slower && is_anomaly(of)) ++anomalies;
+    if (relation.anomaly != nullptr && relation.anomaly->is(of)) ++anomalies;
     const std::string why = relation.broken(of);
     if (why.empty()) continue;
     ++violated;
@@ -550,7 +587,9 @@ TEST_P(Relations, HoldOfRandomScenarios) {
   RecordProperty("tried", static_cast<int>(tried));
   RecordProperty("violated", static_cast<int>(violated));
   RecordProperty("anomalies", static_cast<int>(anomalies));
-  EXPECT_TRUE(few_anomalies(anomalies, tried)) << anomalies << " of " << tried << " are slower";
+  if (relation.anomaly != nullptr) {
+    EXPECT_LE(anomalies, 1 + tried / relation.anomaly->in) << "of " << tried;
+  }
   EXPECT_GT(tried, 0U) << "no scenario is one that this says something of";
 }
 
