@@ -135,7 +135,10 @@ void CollectiveRun::post(std::uint32_t channel, Part part) {
     ++progress.shape;
     progress.repeat = 0;
   }
-  if (part == 0 && channel == 0 && shape.may_leap()) network_.round_begins();
+  // What queues behind data is no part of the state that is compared.
+  if (part == 0 && channel == 0 && shape.may_leap() && !notifications_queue()) {
+    network_.round_begins();
+  }
   start_held(channel, part);
   const auto sending = [&](std::uint32_t number) {
     return sending_of(channel, shape_number, repeat, number, round);
