@@ -13,7 +13,7 @@
 
 namespace paceline::sim {
 
-// The numbers of a cluster's links that a sweep changes.
+// The figures of a cluster's links that a sweep changes.
 struct LinkNumbers {
   static constexpr std::size_t count = 4;
   // s: one way, of the network and in a node; s/B: of one NIC and of one GPU's link in a node.
@@ -23,46 +23,46 @@ struct LinkNumbers {
   void give_to(topology::Cluster& cluster) const;
 };
 
-// What a call takes on a cluster.
+// How long a call takes on a cluster.
 struct CallTime {
   Seconds time;  // from when all ranks have joined it until the last is done
-  // By how much less one takes that follows others at once: ranks that are done early begin it
-  // before the last is.
+  // How much sooner a call ends that follows another at once: ranks that leave that one early begin
+  // this one before the last rank does.
   Seconds lead;
 };
 
-// What calls of a step are asked for: on clusters that differ in the numbers of their links only.
+// The clusters for which calls are timed: they differ in their links' figures only.
 struct CallDomain {
   topology::Cluster cluster;
-  LinkNumbers least, most;  // each number is between these
-  Seconds beside;           // what the step computes for each byte of its calls
-  // With `has_next` of two calls in a row; else of one, which leads by nothing.
+  LinkNumbers least, most;
+  Seconds beside;  // compute of the step per byte of its calls
+  // Simulates two calls in a row with `has_next`; else one, whose lead is 0.
   std::function<CallTime(const topology::Cluster&, const training::CollectiveCall&, bool has_next)>
       simulate;
 };
 
-// A call as forms have it, and what all of its ranks wait for before their first message, whatever
-// the links: that comes on top. Precondition: the call is simulated.
+// A call without the time that all ranks wait before their first message, which does not depend on
+// links and comes on top. Precondition: the call is simulated.
 struct PlainCall {
   training::CollectiveCall call;
   Seconds start;
 };
 [[nodiscard]] PlainCall plain_call(training::CollectiveCall call);
 
-// What a call takes alone, as a function of the numbers of links, learnt from simulations.
+// The time of a call by itself as a function of its links' figures, learnt from simulations.
 class CallForm {
  public:
   // The domain must outlive it.
   CallForm(const CallDomain& domain, training::CollectiveCall call);
 
-  // What the simulation throws passes through.
+  // Throws what the simulation throws.
   [[nodiscard]] CallTime at(const LinkNumbers& numbers);
 
   // How often it simulated.
   [[nodiscard]] std::size_t simulated() const { return known_.size(); }
 
-  // How far it may be off where it is convex, as a part of what the call takes and of the compute
-  // beside it; elsewhere several times as far (LongestPath).
+  // How far off it may be where it is convex: part of the call's time, or of the compute beside it;
+  // elsewhere several times that (LongestPath).
   static constexpr double part_of_call = 5e-3, part_of_compute = 5e-3;
 
  private:

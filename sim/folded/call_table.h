@@ -21,27 +21,27 @@ using Actor = std::uint32_t;
 // channel numbers its own.
 using Part = std::uint32_t;
 
-// How many bytes a transfer has at each repeat of its round.
+// The bytes of a transfer at each repeat of its round.
 class TransferSize {
  public:
-  // What the rule says, to the element, as links carry it.
+  // As the rule says, to the element, in bytes that links carry.
   [[nodiscard]] static TransferSize exact(const collectives::ChunkRule& rule, ElementSize element,
                                           const topology::Wire& wire = {});
-  // The same number of bytes at each repeat at which the rule's chunk exists.
+  // The same at each repeat at which the rule's chunk exists.
   [[nodiscard]] static TransferSize even(const collectives::ChunkRule& rule, double bytes);
 
   [[nodiscard]] double bytes_at(std::uint64_t repeat) const;
-  // The first repeat after this one at which the size may differ.
+  // Returns the first later repeat at which the size may differ.
   [[nodiscard]] std::uint64_t steady_until(std::uint64_t repeat) const;
-  // The first repeat from this one on at which there is a chunk; `never` without one.
+  // Returns the first repeat from this one on that has a chunk, or `never`.
   [[nodiscard]] std::uint64_t absent_until(std::uint64_t repeat) const;
   // Whether a chunk has one size wherever it exists.
   [[nodiscard]] bool is_even() const;
-  // Of `repeats` many, those with a chunk, which may be empty.
+  // How many of `repeats` have a chunk, which may be empty.
   [[nodiscard]] std::uint64_t chunks_in(std::uint64_t repeats) const {
     return rule_.chunks_in(repeats);
   }
-  // Of `repeats` many, those with at least a byte.
+  // How many of `repeats` have at least a byte.
   [[nodiscard]] std::uint64_t transfers(std::uint64_t repeats) const;
 
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
@@ -69,8 +69,8 @@ struct PlannedTransfer {
   bool were_peers = false;  // peers in the round before; may be false where timing ignores it
 };
 
-// How fast what arrives so at an endpoint is reduced, in bytes that links carried: flags are not
-// reduced.
+// Returns how fast a receiver reduces what arrives, in bytes that links carried (flags are not
+// reduced); nullopt where it takes no time.
 [[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
                                                                 Rank receiver,
                                                                 const topology::Fabric& fabric,
@@ -80,7 +80,7 @@ struct PlannedTransfer {
   return *reduction * wire.bytes;
 }
 
-// One round written out for all parts of a channel, indexed from both ends.
+// One round of a channel, all parts' transfers written out and indexed by both ends.
 class RoundShape {
  public:
   RoundShape(std::uint64_t repeats, Part parts, std::vector<PlannedTransfer> transfers);
@@ -123,19 +123,19 @@ struct ChannelTable {
   [[nodiscard]] std::pair<Part, Part> parts_of(Actor actor) const;
 };
 
-// A collective call as actors carry it out.
+// The transfers of a collective call, by actor.
 struct CallTable {
   Actor actors = 0;
   std::vector<ChannelTable> channels;
-  // A call that was simulated apart: what it takes from when the last actor has joined until all
-  // are done. Its channels are not followed.
+  // Of a call whose time is known: how long after the last actor has joined all are done. Its
+  // channels are not simulated.
   std::optional<Seconds> together;
-  Seconds start;  // of an actor, from joining to its first message
+  Seconds start;  // an actor's, from joining to its first message
 
   // Precondition: actor_of is ascending. An actor may have any number of parts, or none.
   void add_channel(std::vector<Actor> actor_of, std::vector<RoundShape> shapes,
                    std::uint32_t window);
-  // Transfers of at least a byte that the call stands for.
+  // How many transfers of at least a byte the call stands for.
   [[nodiscard]] std::uint64_t transfers() const;
 };
 

@@ -16,10 +16,10 @@
 
 namespace paceline::sim {
 
-// One collective call in flight: follows every actor's parts through the rounds of their channels.
-// A part posts round i when its rounds up to i - window are done; a transfer starts when both its
-// ends have posted its round, or, over sockets, when its sender has. What then comes early to its
-// receiver counts when that posts the round.
+// Simulates one collective call: takes every actor's parts through the rounds of their channels. A
+// part posts round i when its rounds up to i - window are done. A transfer starts when both ends
+// have posted its round, or, over sockets, when its sender has; if it arrives before its receiver
+// has posted the round, it counts from then on.
 class CollectiveRun {
  public:
   // `on_actor_done` is called once for each actor when all its parts are done, possibly within
@@ -31,7 +31,7 @@ class CollectiveRun {
   // Precondition: not joined before.
   void join(Actor actor);
 
-  // What a network hands back when a transfer of any run has arrived.
+  // Takes the tag that a network hands back when a transfer of any run has arrived.
   static void arrived(void* tag);
 
   // A transfer in flight: the tag of its flow.
@@ -49,16 +49,14 @@ class CollectiveRun {
     } stage;
   };
 
-  // For skipping rounds that repeat exactly (see Regime).
-  //
-  // The rounds posted by each part of each channel: channel by channel.
+  // What Regime compares to skip rounds. The rounds posted by each part, channel by channel:
   void append_rounds(std::vector<std::uint64_t>& rounds) const;
-  // Everything else that decides what happens next, apart from the transfers in flight.
+  // All else that decides what happens next, apart from the transfers in flight:
   void append_state(std::vector<std::uint64_t>& state) const;
-  // How long ago rounds were posted, up to the time a ready notification takes.
+  // How long ago rounds were posted, at most the time that a ready notification takes:
   void append_ages(std::vector<Seconds>& ages) const;
-  // How many times every part can post as many rounds more as it just `moved` by (as append_rounds
-  // orders them; within a channel all the same or none) with nothing but the same happening.
+  // Returns how many times each part can move on by `moved` rounds (ordered as by append_rounds;
+  // within a channel all the same or none) while nothing else happens.
   [[nodiscard]] std::uint64_t leaps(std::span<const std::uint64_t> moved) const;
   // The network's clock has been set forward by `time`.
   void leap(std::span<const std::uint64_t> moved, std::uint64_t times, Seconds time);

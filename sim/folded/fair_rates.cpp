@@ -40,7 +40,6 @@ bool FairRates::fills_no_later(const Link& one, const Link& other) const {
 std::uint64_t FairRates::find(std::span<const std::uint64_t> flows,
                               std::span<const std::uint32_t> changed, std::vector<double>& rates) {
   ++finds_;
-  ways_.clear();
   links_to_fill_.clear();
   std::uint64_t effort = 0;
   for (const std::uint32_t way : changed) {
@@ -53,7 +52,6 @@ std::uint64_t FairRates::find(std::span<const std::uint64_t> flows,
     for (const std::uint32_t way : ways) {
       if (flows[way] == 0 || all_ways_[way].seen == finds_) continue;
       all_ways_[way].seen = finds_;
-      ways_.push_back(way);
       rates[way] = 0;
       add_links(way);
       for (const std::uint32_t link : all_ways_[way].links) links_[link].flows += flows[way];

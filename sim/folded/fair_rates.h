@@ -10,10 +10,10 @@
 
 namespace paceline::sim {
 
-// Links that flows share, directly or through one another.
+// Links whose flows share bandwidth, directly or through one another.
 struct Island {
-  // The links that some flows cross together: indices into `links`, each once. Flows of one way all
-  // have one rate.
+  // The links that a flow crosses: indices into `links`, each once. Flows on the same way have the
+  // same rate.
   using Way = std::vector<std::uint32_t>;
 
   std::vector<BytesPerSecond> links;
@@ -22,21 +22,20 @@ struct Island {
   friend auto operator<=>(const Island&, const Island&) = default;
 };
 
-// Max-min fair rates on one island: no flow can have more unless one that has no more than it gets
-// less. Found by filling (Bertsekas and Gallager, Data Networks, 6.5.2): the link that gives its
-// flows least is full first, what they take of other links is theirs, and so on without them.
+// Finds max-min fair rates on one island: no flow can get more unless one with the same rate or a
+// lower one gets less. Method: progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2).
+// The link with the smallest share per flow fills first; its flows keep that share, their bandwidth
+// is taken off their other links, and the rest is filled without them.
 class FairRates {
  public:
   explicit FairRates(const Island& island);
 
-  // The rate of each flow in bytes/s, by way, when there are `flows[i]` of way i; 0 where that is
-  // 0. `rates` are those from before the flows of `changed` ways were others: only they and flows
-  // that they share links with, directly or through one another, are looked at. Returns the effort,
-  // in links and ways looked at.
+  // Writes the rate per flow, in bytes/s, of each way i with `flows[i]` flows; 0 where there are
+  // none. `rates` holds the rates from before the numbers of flows on `changed` ways changed: only
+  // these ways, and those they share links with, directly or through one another, are visited.
+  // Returns the number of links and ways visited.
   std::uint64_t find(std::span<const std::uint64_t> flows, std::span<const std::uint32_t> changed,
                      std::vector<double>& rates);
-  // The ways with flows that find() last looked at.
-  [[nodiscard]] const std::vector<std::uint32_t>& looked_at() const { return ways_; }
 
  private:
   struct Link {
@@ -61,22 +60,22 @@ class FairRates {
   std::vector<Link> links_;
   std::vector<Way> all_ways_;
   std::uint64_t finds_ = 0;
-  std::vector<std::uint32_t> ways_, links_to_fill_, tightest_;  // of one find()
+  std::vector<std::uint32_t> links_to_fill_, tightest_;  // of one find()
 };
 
 using IslandId = std::uint32_t;
 
-// The rates of several islands, of which many are equal.
+// Finds the rates of many islands, equal ones by the same FairRates.
 class Rates {
  public:
-  // Islands that are equal get one number.
+  // Returns the island's number; equal islands have the same one.
   [[nodiscard]] IslandId add(const Island& island);
 
   // As FairRates::find().
   void find(IslandId island, std::span<const std::uint64_t> flows,
             std::span<const std::uint32_t> changed, std::vector<double>& rates);
 
-  // Of all that was found, in links and ways looked at: one takes some nanoseconds.
+  // Links and ways visited so far, some nanoseconds each.
   [[nodiscard]] std::uint64_t effort() const { return effort_; }
 
  private:

@@ -223,6 +223,8 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
 
 }  // namespace
 
+namespace {
+
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   const training::SimulatedCall& simulated = *call.simulated();
   std::vector<std::uint64_t> rounds;
@@ -243,6 +245,8 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
           exact ? call.count : ElementCount(0),
           exact ? call.element_size : ElementSize(0)};
 }
+
+}  // namespace
 
 FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
                          const std::function<bool(const Call&)>& takes_part, Actors actors)

@@ -18,51 +18,48 @@
 
 namespace paceline::sim {
 
-// How chunks are taken whose sizes differ because the ranks do not divide the count.
+// How to size the chunks of a round where the ranks do not divide the count.
 enum class Chunks {
   exact,  // to the element
-  even,   // all of a round alike: the mean
+  even,   // all at their mean
 };
 
-// Who are actors of a step.
+// What an actor of a step stands for.
 enum class Actors { classes, endpoints };
 
-// Thrown where a point cannot be folded; says why.
+// Thrown when a point cannot be folded; says why.
 struct NotFolded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// On which links transfers that set the pace of their call hold each other up.
+// On which links the slowest transfers of a call share bandwidth with others.
 enum class SharedPace {
   nowhere,
-  ports,  // of a GPU or a node: the call's own
-  core,   // between leaf switches: those of other nodes
+  ports,  // those of a GPU or a node, with transfers of the same call
+  core,   // those between leaf switches, also with other nodes' transfers
 };
 
 class AlikeSizes;
 
-// Two plans of one structure differ in sizes only (see collectives::Round).
+// Plans with the same structure differ in sizes only (see collectives::Round).
 using Structure =
     std::tuple<collectives::Collective, training::Group, std::string, collectives::AlgorithmOptions,
                topology::Wire, Rank, std::vector<std::uint64_t>, ElementCount, ElementSize>;
 
-[[nodiscard]] Structure structure_of(const training::CollectiveCall& call,
-                                     const collectives::Plan& plan, Chunks chunks);
-
-// The classes of one job, as actors: those of ranks first, then those of servers and switches.
+// The actors of one job: those of ranks first, then those of servers and switches.
 struct JobActors {
   std::vector<std::vector<Rank>> members;  // by actor: endpoints of the job's plans, ascending
   std::vector<Actor> actor_of;             // by endpoint
   Actor rank_actors = 0;
 };
 
-// The calls of a point as its symmetry classes carry them out.
+// Writes the calls of a point out as tables for its actors.
 class FoldedCalls {
  public:
   using Tables = std::map<training::CollectiveCall, CallTable>;
 
-  // Those calls of the point's program that `takes_part` says. Throws NotFolded. Where endpoints
-  // are actors each is a class of its own, as is each channel.
+  // Takes the calls for which `takes_part` returns true. With Actors::endpoints each endpoint and
+  // each channel is a class of its own. Throws NotFolded.
   FoldedCalls(const ResolvedPoint& point, Chunks chunks,
               const std::function<bool(const training::CollectiveCall&)>& takes_part,
               Actors actors = Actors::classes);
@@ -72,11 +69,11 @@ class FoldedCalls {
   [[nodiscard]] const std::vector<JobActors>& actors() const { return actors_; }
   [[nodiscard]] const std::vector<FoldedPath>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<LinkClass>& links() const { return symmetry_.links; }
-  // By how much longer than the time taken a transfer may last, as a part of that; 0 if exact.
+  // How much longer than simulated a transfer may take, as a part of its time; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
-  // Where, in some round of many repeats, the slowest transfers are held up by others. Taken alike
-  // they stay in step; with sizes or beginnings that differ they drift apart, and the latencies of
-  // some hide behind the bytes of others.
+  // Says where the slowest transfers share links in rounds of many repeats. Even chunks stay in
+  // step there; chunks whose sizes or starts differ drift apart, and latencies of some hide behind
+  // bytes of others.
   [[nodiscard]] SharedPace shared_pace() const;
 
  private:
@@ -92,7 +89,7 @@ class FoldedCalls {
     std::vector<Part> part_of;           // by endpoint that sends or receives
   };
 
-  // Plans are made when they are asked for, and not kept: those of many sizes fill the memory.
+  // Plans are made where they are used and not kept: many sizes would fill the memory.
   [[nodiscard]] Symmetry symmetry_of(const Calls& calls, const training::Planner& planner);
   [[nodiscard]] std::vector<std::uint64_t> colours() const;
   void number_actors(RankCount endpoints);

@@ -197,8 +197,7 @@ class FoldedSimulation {
 
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, Rates& rates,
-                   std::uint64_t sharing_effort, const TakesPart& takes_part,
-                   Actors actors = Actors::classes)
+                   std::uint64_t sharing_effort, const TakesPart& takes_part, Actors actors)
       : point_(point),
         kind_(actors),
         calls_(point, chunks, takes_part, actors),
@@ -337,27 +336,17 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
   }
 }
 
-}  // namespace
-
-bool one_call_at_a_time(const ResolvedPoint& point) {
-  return jobs_of(point).size() == 1 && calls_in_turn(point);
-}
-
-Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
-  PACELINE_EXPECTS(!find_fault(point.program));
-  if (notifications_queue(point)) {
-    throw NotFolded("ready notifications queue behind data to the same rank");
-  }
+// With endpoints for actors: exact chunks.
+Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
   const bool all_take_part = chunks == Chunks::exact || !one_call_at_a_time(point);
   const auto takes_part = [&](const CollectiveCall& call) {
     return all_take_part || !is_rooted(call) || call.known() != nullptr;
   };
-  if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   const double transfers = cost::transfers_about(point);
   const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
+  if (actors == Actors::classes && !point.force) refuse_many_sizes(point, chunks, takes_part);
   Rates rates;
-  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
-  const std::vector<Job> jobs = jobs_of(point);
+  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part, actors);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
@@ -366,7 +355,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(
         point, chunks, rates, sharing_effort,
-        [&](const CollectiveCall& other) { return other == *call; });
+        [&](const CollectiveCall& other) { return other == *call; }, actors);
     entry->second.tables = empty_tables(step.calls().actors());
   }
   const Evened alike = evened(point, step.calls(), apart);
@@ -376,8 +365,7 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   for (auto& [call, one] : apart) one.run(call);
   Result result;
   result.id = point.id;
-  result.fidelity = Fidelity::folded;
-  result.trace = step.run(point.program, jobs,
+  result.trace = step.run(point.program, jobs_of(point),
                           [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
                             const auto found = apart.find(call);
                             return found != apart.end() ? found->second.tables[job]
@@ -389,23 +377,23 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   return result;
 }
 
+}  // namespace
+
+bool one_call_at_a_time(const ResolvedPoint& point) {
+  return jobs_of(point).size() == 1 && calls_in_turn(point);
+}
+
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  if (notifications_queue(point)) {
+    throw NotFolded("ready notifications queue behind data to the same rank");
+  }
+  return simulated(point, chunks, Actors::classes);
+}
+
 Result simulate_each(const ResolvedPoint& point) {
   PACELINE_EXPECTS(!find_fault(point.program));
-  Rates rates;
-  const double transfers = cost::transfers_about(point);
-  FoldedSimulation step(
-      point, Chunks::exact, rates, sharing_effort_max(point, transfers),
-      [](const CollectiveCall&) { return true; }, Actors::endpoints);
-  Result result;
-  result.id = point.id;
-  result.fidelity = Fidelity::folded;
-  result.trace = step.run(point.program, jobs_of(point),
-                          [&](std::size_t job, const CollectiveCall& call) -> const CallTable& {
-                            return step.calls().tables()[job].at(call);
-                          });
-  result.totals = totals_of(result.trace);
-  add_counts_and_notes(point, step.calls(), {}, result);
-  return result;
+  return simulated(point, Chunks::exact, Actors::endpoints);
 }
 
 }  // namespace paceline::sim

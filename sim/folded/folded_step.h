@@ -6,13 +6,13 @@
 
 namespace paceline::sim {
 
-// Runs a whole step of the point's symmetry classes instead of its ranks: one rank of each, flows
-// with max-min rates, repeated rounds skipped.
+// Simulates a step of one rank of each symmetry class: flows get max-min rates, and rounds that
+// repeat are skipped.
 //
-// With Chunks::exact it equals a simulation of all flows but for rounding. With Chunks::even, and
-// one call at a time, also broadcasts and reductions to one rank, which make all ranks different,
-// are simulated by themselves and taken to end for all ranks together. The result's notes say by
-// how much either may be off.
+// With Chunks::exact the result equals a simulation of all flows but for rounding. With
+// Chunks::even and one call at a time, broadcasts and reductions to one rank, which make all ranks
+// different, are simulated by themselves, and all ranks leave them together. Notes of the result
+// say how far off either may be.
 //
 // Precondition: find_fault(point.program) returns nullopt. Throws NotFolded, with Chunks::even also
 // where FoldedCalls::shared_pace() would make them wrong and flow is cheap enough; and

@@ -6,32 +6,30 @@
 
 namespace paceline::sim {
 
-// A function of some numbers that is the largest of several linear ones, learnt from its values.
+// Learns, from its values, a function that is the largest of several linear ones.
 //
-// What a collective call takes is one in latencies and seconds a byte of links: a path through its
-// transfers takes a sum of these, the call as long as its longest path (max-plus linear; Baccelli
-// et al., Synchronization and Linearity, 1992). Such a function is convex. So where its largest
-// linear ones are right at all places where several of them meet, and at the ends of a box of
-// numbers, they are right in all of the box. A box where it is not convex, which shared links can
-// make it, is cut; a small one may then be some times as far off, or has straight lines between its
-// values, in their logarithms.
+// The time of a collective call is such a function of its links' latencies and seconds per byte: a
+// path through its transfers takes a sum of them, and the call takes as long as its longest path
+// (max-plus linear; Baccelli et al., Synchronization and Linearity, 1992). The function is convex,
+// so linear pieces that are right at the corners of a box, and wherever several of them meet, are
+// right in all of it. Shared links can make it not convex: then the box is cut, and a small box may
+// be several times as far off, or is interpolated between values, linearly in logarithms.
 class LongestPath {
  public:
   using Place = std::vector<double>;  // each number above 0
-  // What it is at a place, and how far from that it may be found.
+  // A value, and how far off what is learnt may be.
   struct Known {
     double value, within;
   };
   using Value = std::function<Known(const Place&)>;
 
-  // Between these places, in each number.
+  // For places between these, in each number.
   LongestPath(Place least, Place most);
 
-  // Asks `value` where it has to, the same place perhaps again.
+  // Calls `value` for values it needs, perhaps again for the same place.
   [[nodiscard]] double at(const Place& place, const Value& value);
 
-  // A linear one of them.
-  struct Piece {
+  struct Piece {  // a linear function
     double constant;
     std::vector<double> slopes;
 
@@ -64,8 +62,8 @@ class LongestPath {
   Box whole_;
 };
 
-// Where linear functions meet that are the largest of all there, so many that nothing but one place
-// is left, on the sides of a box or in it.
+// Returns the corners of a box, and the places on its sides and in it where so many of the largest
+// pieces are equal that they meet in a single place.
 [[nodiscard]] std::vector<LongestPath::Place> meeting_places(
     const std::vector<LongestPath::Piece>& pieces, const LongestPath::Place& low,
     const LongestPath::Place& high);

@@ -14,19 +14,20 @@ namespace paceline::sim {
 
 // Skips rounds that repeat exactly.
 //
-// Rounds of one shape and one size settle into a steady state: after a period of some rounds every
-// flow and every actor is in the same state again. Until the next timer, shape or other size all
-// periods are the same, so the clock can be set forward by whole periods.
+// Rounds of the same shape and size settle into a steady state: after a period of a few rounds
+// every flow and every actor is in the same state again. All periods are the same until the next
+// timer, shape or size, so the clock is set forward by whole periods.
 //
-// Where many calls wait while few move, to look takes longer than to follow a round: then not every
-// round is looked at, so that looking takes no more of the time than following.
+// Where many calls wait while few move, comparing states takes longer than simulating a round. Some
+// rounds are not compared then, so that comparing takes at most as long as simulating.
 class Regime {
  public:
-  // All steps that run on the network; they must outlive this.
+  // `steps` are all that run on the network; they must outlive this.
   Regime(std::span<const std::unique_ptr<StepRun>> steps, FoldedNetwork& network)
       : steps_(steps), network_(network) {}
 
-  // To be called when a round has begun and all of its time has happened.
+  // Compares this state with earlier ones and skips what repeats. Call it when a round has begun
+  // and all events of that time have happened.
   void look();
 
  private:
@@ -44,8 +45,8 @@ class Regime {
     }
   };
 
-  // By how many rounds each part of each channel moved on; empty when the two differ in more than
-  // that.
+  // Returns by how many rounds each part of each channel has moved on; empty where the states
+  // differ otherwise.
   [[nodiscard]] static std::vector<std::uint64_t> moved(std::span<CollectiveRun* const> calls,
                                                         const Snapshot& before,
                                                         const Snapshot& now);

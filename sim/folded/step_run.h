@@ -16,9 +16,8 @@
 
 namespace paceline::sim {
 
-// Ranks that run the same program at the same times: one actor of a step. Servers run it too, and
-// compute nothing: they join their calls in the order of the lanes, each as soon as the calls that
-// it comes after are done with them.
+// Ranks that run the same program at the same times. A server runs it too but computes nothing: it
+// joins its calls in the order of the lanes, each as soon as the calls before it are done there.
 struct StepActor {
   std::vector<Rank> ranks;  // ascending; none: a server
   double slowdown;          // of compute
@@ -26,26 +25,26 @@ struct StepActor {
   [[nodiscard]] bool is_server() const { return ranks.empty(); }
 };
 
-// A whole step of all actors on a network's clock: compute as timers, collective calls as their
-// transfers. training::Scheduler decides what may start when; networks differ.
+// Runs a step of all actors on a network's clock: compute as timers, collective calls as their
+// transfers. training::Scheduler decides what may start when.
 class StepRun {
  public:
-  // The call of an operation as the actors carry it out; actor i of the step is actor i of the
-  // call. What it returns lives as long as the step.
+  // Returns the table of an operation's call, which must outlive the step. Actor i of the step is
+  // actor i of the table.
   using TableOf = std::function<const CallTable&(training::OperationId)>;
 
-  // With `wires`, where each actor is one rank, ready notifications queue behind data written
+  // With `wires`, which need an actor per rank, ready notifications queue behind data written
   // before.
   StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
           TableOf table_of, std::optional<Wires> wires = std::nullopt);
 
   // Starts all operations without dependencies; the rest follows on the network's clock.
   void start();
-  // Of the ranks, when the network has nothing left to do. Throws std::logic_error when operations
-  // are left that wait for one another.
+  // Returns the times of the ranks once the network has run. Throws std::logic_error when
+  // operations are left that wait for one another.
   [[nodiscard]] StepTrace trace() const;
 
-  // Calls that some actor has joined and not all are done with, in the program's order.
+  // Returns the calls that some actor has joined and not all have left, in the program's order.
   [[nodiscard]] std::vector<CollectiveRun*> live_calls() const;
   // How many calls some actor has joined so far.
   [[nodiscard]] std::size_t calls_begun() const { return runs_.size(); }

@@ -18,16 +18,17 @@ struct SendRow {
   std::uint64_t kind;        // equal for sends of one round, one size and one latency
 };
 
-// Endpoints, channels and links in classes that behave alike. What is compared is the part that an
-// endpoint has in a channel: every part of a class sends and receives the same kinds of transfers
-// to and from parts of the same classes over the same classes of links. Every endpoint of a class
-// has parts of the same classes, every channel of a class consists of parts of the same classes,
-// and every link of a class is crossed by the same transfers. What starts alike then stays alike,
-// at any time and whatever the rates (an equitable partition; found by colour refinement, McKay,
-// Congressus Numerantium 30, 1981).
+// Endpoints, channels and links in classes that behave alike: an equitable partition, found by
+// colour refinement (McKay, Congressus Numerantium 30, 1981). What starts alike stays alike, at any
+// time and at any rates.
 //
-// So rings that enter a node each at another GPU are one class of channels, and the node's GPUs one
-// class of endpoints: each is the first of one ring, the second of another.
+// What is compared is an endpoint's part in a channel. Parts of the same class send and receive the
+// same kinds of transfers, to and from parts of the same classes, over links of the same classes.
+// Endpoints of a class have parts of the same classes, channels of a class consist of parts of the
+// same classes, and links of a class are crossed by the same transfers.
+//
+// So rings that enter a node at different GPUs are one class of channels, and the node's GPUs one
+// class of endpoints: each is the first of one ring and the second of another.
 class Symmetry {
  public:
   struct EndpointClass {
@@ -41,7 +42,8 @@ class Symmetry {
   std::vector<std::uint32_t> channel_class;  // by channel
   std::vector<std::uint64_t> parts;          // by class: how many there are
 
-  // The class of an endpoint's part in a channel; nullopt where it neither sends nor receives.
+  // Returns the class of an endpoint's part in a channel; nullopt where it neither sends nor
+  // receives.
   [[nodiscard]] std::optional<std::uint32_t> part_class(std::uint32_t channel,
                                                         std::uint32_t endpoint) const;
 
@@ -52,9 +54,9 @@ class Symmetry {
   std::vector<std::uint32_t> first_parts_;  // by channel, and the end
 };
 
-// The coarsest such partition that keeps endpoints and channels of different `colours` apart.
-// Colours are compared as 64-bit hashes: that two differ and look alike has odds of 1 in 10^8 for a
-// million of them. Precondition: sends are by ascending channel.
+// Returns the coarsest such partition that keeps endpoints and channels of different colours apart.
+// Colours are 64-bit hashes: among a million of them two collide with odds of 1 in 10^8.
+// Precondition: sends are by ascending channel.
 [[nodiscard]] Symmetry find_symmetry(const topology::Fabric& fabric,
                                      std::span<const std::uint64_t> colours,
                                      std::span<const std::uint64_t> channel_colours,

@@ -11,12 +11,11 @@
 
 namespace paceline::sim {
 
-// The connections between the ranks of a step: one from each rank to each other, shared by all
-// calls, in order. A receiver's ready notification queues behind the data its rank wrote there
-// before.
+// The connections between the ranks of a step: one from each rank to each other, which all calls
+// share. A ready notification queues behind the data that its rank wrote to the same rank before.
 class Wires {
  public:
-  // What messages of several calls on one connection do: share its bandwidth, or take it whole, one
+  // Whether messages of several calls on a connection share its bandwidth, or take all of it one
   // after the other, in the order in which they were written.
   enum class Messages { share, in_order };
 
@@ -24,13 +23,13 @@ class Wires {
 
   using Left = std::function<void()>;
 
-  // `from` writes data to `to`, beginning at `time`. `data` identifies it until it has left.
+  // Data that `from` writes to `to` from `time` on. `data` identifies it until it has left.
   void write(Actor from, Actor to, Seconds time, const void* data);
   void has_left(Actor from, Actor to, const void* data);
-  // Sends a ready notification. Returns whether it leaves at once; if not, `left` is called when it
-  // does.
+  // Sends a ready notification. Returns whether it leaves at once; otherwise `left` is called when
+  // it leaves.
   bool notify(Actor from, Actor to, Seconds now, Left left);
-  // Of messages that are in order, what keeps them so; else nullptr.
+  // Returns what keeps messages in order; nullptr where they share.
   [[nodiscard]] Network::Connection* connection(Actor from, Actor to) {
     return messages_ == Messages::in_order ? &wires_[{from, to}].connection : nullptr;
   }
