@@ -6,6 +6,7 @@
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 #include "scenarios/explain/calls.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/report/explain_cluster.h"
 
 namespace paceline::explain {

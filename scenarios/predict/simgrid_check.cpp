@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "models/cost/effort.h"
+#include "models/text/number.h"
 #include "scenarios/errors.h"
-#include "scenarios/loader/job/money.h"
 #include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
@@ -58,7 +58,7 @@ std::future<SimGridCheck> checked_by_simgrid(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
   SimGridCheck check{outcome.gpus, predicted.transfers, "", predicted.totals_alone, {}};
   if (check.transfers > transfers_max) {
-    check.why_not = with_commas(static_cast<double>(check.transfers)) + " transfers";
+    check.why_not = in_thousands(static_cast<double>(check.transfers)) + " transfers";
   }
   if (!check.is_done()) {
     std::promise<SimGridCheck> known;
