@@ -44,8 +44,8 @@ struct NoAlgorithm : std::runtime_error {
   std::vector<LeftOut> left_out;
 };
 
-// Gives every automatic call of the point's program the first of its ranked_algorithms. Returns what
-// was chosen and left out. Throws NoAlgorithm where a call has none.
+// Gives every automatic call of the point's program the first of its ranked_algorithms. Returns
+// what was chosen and left out. Throws NoAlgorithm where a call has none.
 Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predict);
 
 }  // namespace paceline::cost

@@ -119,9 +119,8 @@ void Control::send_all(FrameKind kind, std::string_view body) {
     const std::lock_guard lock(mutex_);
     if (is_shown_) throw_failure();
   }
-  const std::string bytes = to_bytes(kind, turn_, body);
   // The thread finds a rank that is lost meanwhile, and ends the wait for it.
-  for (const Watched& peer : peers_) peer.link->send(bytes, steady_now() + forever);
+  for (const Watched& peer : peers_) peer.link->send(kind, turn_, body, steady_now() + forever);
 }
 
 std::string Control::receive(Watched& peer, FrameKind kind) {
@@ -148,26 +147,29 @@ void Control::report_failure(const std::string& line) {
     changed_.wait_for(lock, as_duration(2 * telling_max), [&] { return is_shown_; });
     return;
   }
-  is_own_ = true;
-  fail(line, nullptr);
-  lock.unlock();
-  tell_failure(rank_ == Rank(0) ? "rank 0: " + line : line, nullptr);
-  lock.lock();
+  fail(line);
+  stop_ = true;
+  tell_failure(rank_ == Rank(0) ? "rank 0: " + line : line, lock);
   show_failure();
 }
 
-void Control::tell_failure(const std::string& line, const Watched* except) {
-  const std::string bytes = to_bytes(FrameKind::failure, 0, line);
-  const auto now = steady_now(), end = now + telling_max;
+// Gives up the lock meanwhile. Who reported the failure hears of it, too, and knows.
+void Control::tell_failure(const std::string& line, std::unique_lock<std::mutex>& lock) {
   std::vector<Link*> links;
   for (const Watched& peer : peers_) {
-    if (&peer != except) links.push_back(peer.link.get());
+    if (!peer.gone) links.push_back(peer.link.get());
   }
+  lock.unlock();
+  const Seconds now = steady_now(), end = now + telling_max;
   // Those that have room first: none waits for another that has not.
-  const auto left =
-      std::ranges::partition(links, [&](Link* link) { return link->send(bytes, now); });
-  for (Link* link : left) link->send(bytes, end);
+  const auto tell = [&line](Link* link, Seconds until) {
+    return link->send(FrameKind::failure, 0, line, until);
+  };
+  for (Link* link : std::ranges::partition(links, [&](Link* one) { return tell(one, now); })) {
+    tell(link, end);
+  }
   wait_for_delivery(links, end);
+  lock.lock();
 }
 
 void Control::watch() {
@@ -196,9 +198,9 @@ void Control::watch() {
     ::poll(polled.data(), polled.size(), milliseconds_until(now + beat_));
     lock.lock();
   }
-  if (!failure_ || is_own_) return;
+  if (!failure_ || stop_) return;
+  if (rank_ == Rank(0)) tell_failure(*failure_, lock);
   lock.unlock();
-  if (rank_ == Rank(0)) tell_failure(*failure_, failed_);
   // First what may end the process with the right line, then those who wait.
   if (on_failure_) on_failure_(*failure_);
   lock.lock();
@@ -212,18 +214,18 @@ void Control::hear(Watched& peer) {
   if (!peer.link->end()) return;
   peer.gone = true;
   changed_.notify_all();
-  if (!peer.leaves) fail(fmt::format("{} has died: {}", peer.who, *peer.link->end()), &peer);
+  if (!peer.leaves) fail(fmt::format("{} has died: {}", peer.who, *peer.link->end()));
 }
 
 void Control::take(Watched& peer, Frame frame) {
   if (frame.kind == FrameKind::failure) {
     const bool is_from_rank_0 = peer.rank == Rank(0);
     const std::string who = is_from_rank_0 ? "" : fmt::format("rank {}: ", peer.rank.value());
-    return fail(who + frame.body, &peer);
+    return fail(who + frame.body);
   }
   if (frame.kind < FrameKind::broadcast || frame.kind > FrameKind::leave) return;
   if (peer.inbox_bytes > inbox_size_max) {
-    return fail(fmt::format("{} says more than it is asked for", peer.who), nullptr);
+    return fail(fmt::format("{} says more than it is asked for", peer.who));
   }
   if (frame.kind == FrameKind::leave && rank_ != Rank(0)) peer.leaves = true;
   peer.inbox_bytes += size_of(frame);
@@ -245,14 +247,12 @@ void Control::look_for_silence() {
   if (peers_.size() > 1 && std::ranges::all_of(peers_, is_silent(silence_ - 2 * beat_))) {
     who = "rank 0, whose network may be down, has heard from no rank for";
   }
-  fail(fmt::format("{} {:.3g} s", who, silence_.value()), &*silent);
+  fail(fmt::format("{} {:.3g} s", who, silence_.value()));
 }
 
 // The first failure counts.
-void Control::fail(const std::string& line, const Watched* except) {
-  if (failure_) return;
-  failure_ = line;
-  failed_ = except;
+void Control::fail(const std::string& line) {
+  if (!failure_) failure_ = line;
 }
 
 // Also wakes who sends.

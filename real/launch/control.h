@@ -35,9 +35,9 @@ struct ControlSettings {
 // got, after on_failure.
 class Control : public Team {
  public:
-  // Returns when all ranks have come. Otherwise, within twice the limit and a second, throws
-  // BackendError, or UsageError where ranks were told different things or have no secret in common;
-  // with the same line at all ranks that found rank 0. Takes over the rendezvous' listener.
+  // Returns when all ranks have come. Otherwise throws within twice `connect` and a second, the
+  // same line at all ranks that found rank 0: UsageError where ranks were told different things or
+  // have no secret in common, else BackendError. Takes over the rendezvous' listener.
   [[nodiscard]] static std::unique_ptr<Control> join(const RankIdentity& identity,
                                                      const Rendezvous& rendezvous,
                                                      const ControlSettings& settings);
@@ -53,7 +53,7 @@ class Control : public Team {
   // round trips at join; drift is not followed.
   [[nodiscard]] Seconds clock_offset() const override { return clock_offset_; }
   [[nodiscard]] Seconds clock_error() const override { return clock_error_; }
-  // Over which this rank reaches rank 0, or rank 0 is reached.
+  // The address of this machine over which this rank reaches rank 0, or rank 0 is reached.
   [[nodiscard]] std::string address() const override { return address_; }
 
   // Reports to every other rank, whose on_failure gets `rank 3: LINE`; waits a second at most until
@@ -77,14 +77,14 @@ class Control : public Team {
   // Waits for the peer's next message, which must be of this kind and call.
   std::string receive(Watched& peer, FrameKind kind);
   [[noreturn]] void throw_failure() const;
-  void tell_failure(const std::string& line, const Watched* except);
 
-  // In the thread, with the lock.
-  void watch();
+  void watch();  // the thread
+  // With the lock:
   void hear(Watched& peer);
   void take(Watched& peer, Frame frame);
   void look_for_silence();
-  void fail(const std::string& line, const Watched* except);
+  void fail(const std::string& line);
+  void tell_failure(const std::string& line, std::unique_lock<std::mutex>& lock);
   void show_failure();
 
   const Rank rank_;
@@ -99,10 +99,8 @@ class Control : public Team {
   std::condition_variable changed_;
   std::vector<Watched> peers_;  // in the order of ranks
   std::optional<std::string> failure_;
-  const Watched* failed_ = nullptr;  // whom it came from
-  bool is_own_ = false;              // the failure was reported here
-  bool is_shown_ = false;            // the failure is for the callers to see
-  bool stop_ = false;
+  bool is_shown_ = false;  // the failure is for the callers to see
+  bool stop_ = false;      // the thread shall end
   std::thread thread_;
 };
 

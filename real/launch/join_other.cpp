@@ -120,7 +120,7 @@ class Joining {
   }
 
   void say(Link& link, FrameKind kind, std::string_view body) const {
-    link.send(to_bytes(kind, 0, body), end_);
+    link.send(kind, 0, body, end_);
   }
 
   // What rank 0 answers. nullopt when that does not come: a file may be of an earlier run, and rank

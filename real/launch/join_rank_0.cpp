@@ -210,10 +210,7 @@ class Gathering {
     if (!arrival.greeting) return false;
     const Greeting& greeting = *arrival.greeting;
     if (greeting.version != control_version && hello.find(meeting_) != std::string::npos) {
-      return turn_away(arrival,
-                       fmt::format("rank {} speaks version {} of the control plane, rank 0 version "
-                                   "{}; install the same Paceline everywhere",
-                                   greeting.rank, greeting.version, control_version));
+      return turn_away(arrival, "this rank is of another version; install the same everywhere");
     }
     if (greeting.meeting != meeting_) return false;
     const bool has_secret = !secret_.empty();
@@ -233,7 +230,7 @@ class Gathering {
 
   // All that is said meanwhile is short: who has no room for it does not read.
   static void say(Arrival& arrival, FrameKind kind, std::string_view body, bool is_usage = false) {
-    arrival.link->send(to_bytes(kind, is_usage ? refused_usage : 0, body), steady_now());
+    arrival.link->send(kind, is_usage ? refused_usage : 0, body, steady_now());
   }
 
   // Only that one: anybody may knock.

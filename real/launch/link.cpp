@@ -34,33 +34,37 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
 
-std::string to_bytes(FrameKind kind, std::uint32_t turn, std::string_view body) {
-  const Header header{.kind = kind, .turn = turn, .length = body.size()};
-  std::string bytes(sizeof header, '\0');
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes.append(body);
-}
-
 Link::Link(Socket socket) : socket_(std::move(socket)) {
   const int on = 1;  // small frames go out at once
   ::setsockopt(socket_.file(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-bool Link::send(std::string_view bytes, Seconds until) {
+bool Link::send(FrameKind kind, std::uint32_t turn, std::string_view body, Seconds until) {
   // Another frame may be on its way. (A timed mutex is nothing that gcc 12's thread sanitizer
   // knows.)
   std::unique_lock lock(sending_, std::defer_lock);
   while (!lock.try_lock() && steady_now() < until) ::poll(nullptr, 0, 1);
+  if (!lock) return false;
+  const Header header{.kind = kind, .turn = turn, .length = body.size()};
+  std::size_t sent = write({reinterpret_cast<const char*>(&header), sizeof header},
+                           body.empty() ? 0 : MSG_MORE, until);
+  if (sent == sizeof header) sent += write(body, 0, until);
+  const bool is_sent = sent == sizeof header + body.size();
+  if (sent > 0 && !is_sent) shut_down();
+  return is_sent;
+}
+
+std::size_t Link::write(std::string_view bytes, int flags, Seconds until) const {
   std::size_t sent = 0;
-  while (lock && sent < bytes.size()) {
+  while (sent < bytes.size()) {
     const auto left = bytes.substr(sent);
-    const ssize_t n = ::send(socket_.file(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n =
+        ::send(socket_.file(), left.data(), left.size(), flags | MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) sent += static_cast<std::size_t>(n);
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     if (!would_block() || !wait_for(socket_.file(), POLLOUT, until)) break;
   }
-  if (sent > 0 && sent < bytes.size()) shut_down();
-  return lock && sent == bytes.size();
+  return sent;
 }
 
 void Link::beat() {
@@ -69,7 +73,6 @@ void Link::beat() {
 }
 
 bool Link::read() {
-  input_.erase(0, std::exchange(taken_, 0));
   std::array<char, 65536> bytes;
   bool has_heard = false;
   for (int turns = 0; turns < 16 && !end_; ++turns) {
@@ -77,7 +80,7 @@ bool Link::read() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && would_block()) break;
     if (n > 0) {
-      input_.append(bytes.data(), static_cast<std::size_t>(n));
+      hear({bytes.data(), static_cast<std::size_t>(n)});
       has_heard = true;
     } else if (n == 0 || errno == ECONNRESET || errno == EPIPE) {
       end_ = "its connection closed";
@@ -88,24 +91,38 @@ bool Link::read() {
   return has_heard;
 }
 
-std::optional<Frame> Link::take() {
-  while (taken_ < input_.size() && input_[taken_] == heartbeat) ++taken_;
+void Link::hear(std::string_view bytes) {
   Header header;
-  const std::string_view left = std::string_view(input_).substr(taken_);
-  if (left.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, left.data(), sizeof header);
-  if (header.magic != Header().magic || header.length > body_max_) {
-    end_ = "its connection carries something else";
-    taken_ = input_.size();
-    return std::nullopt;
-  }
-  if (left.size() - sizeof header < header.length) {
+  while (!bytes.empty()) {
+    if (header_.empty() && bytes.front() == heartbeat) {
+      bytes.remove_prefix(1);
+      continue;
+    }
+    const std::size_t of_header = std::min(sizeof header - header_.size(), bytes.size());
+    header_ += bytes.substr(0, of_header);
+    bytes.remove_prefix(of_header);
+    if (header_.size() < sizeof header) return;
+    std::memcpy(&header, header_.data(), sizeof header);
+    if (header.magic != Header().magic || header.length > body_max_) {
+      end_ = "its connection carries something else";
+      return;
+    }
     // Growing by copies would keep the thread from its other links.
-    input_.reserve(taken_ + sizeof header + std::min(header.length, reserved_max));
-    return std::nullopt;
+    body_.reserve(std::min(header.length, reserved_max));
+    const std::size_t of_body = std::min(header.length - body_.size(), bytes.size());
+    body_ += bytes.substr(0, of_body);
+    bytes.remove_prefix(of_body);
+    if (body_.size() < header.length) return;
+    frames_.push_back({header.kind, header.turn, std::exchange(body_, {})});
+    header_.clear();
   }
-  taken_ += sizeof header + header.length;
-  return Frame{header.kind, header.turn, std::string(left.substr(sizeof header, header.length))};
+}
+
+std::optional<Frame> Link::take() {
+  if (frames_.empty()) return std::nullopt;
+  Frame frame = std::move(frames_.front());
+  frames_.pop_front();
+  return frame;
 }
 
 std::optional<Frame> Link::receive(Seconds until) {

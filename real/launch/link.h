@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -35,17 +36,15 @@ struct Frame {
   std::string body;
 };
 
-// As it travels: "PLC", kind, turn and length of the body, little end first, then the body.
-[[nodiscard]] std::string to_bytes(FrameKind kind, std::uint32_t turn, std::string_view body);
-
-// Frames over a connection. One thread reads; any may send.
+// Frames over a connection: "PLC", kind, turn and length of the body, little end first, then the
+// body. One thread reads; any may send.
 class Link {
  public:
   explicit Link(Socket socket);
 
-  // Sends a frame, or several, waiting for room. False when the time is over or the connection is:
-  // if a part is sent already, the connection ends.
-  bool send(std::string_view bytes, Seconds until);
+  // Sends a frame, waiting for room. False when the time is over or the connection is: if a part is
+  // sent already, the connection ends.
+  bool send(FrameKind kind, std::uint32_t turn, std::string_view body, Seconds until);
   // Sends a byte that is no frame and says that this side is alive, unless a frame is on its way.
   void beat();
 
@@ -66,10 +65,13 @@ class Link {
   [[nodiscard]] const Socket& socket() const { return socket_; }
 
  private:
+  std::size_t write(std::string_view bytes, int flags, Seconds until) const;
+  void hear(std::string_view bytes);
+
   Socket socket_;
   std::mutex sending_;
-  std::string input_;
-  std::size_t taken_ = 0;  // of the input
+  std::string header_, body_;  // of a frame that is not all there
+  std::deque<Frame> frames_;
   std::uint64_t body_max_ = 1 << 16;
   std::optional<std::string> end_;
 };

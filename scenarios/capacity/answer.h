@@ -55,6 +55,11 @@ struct Answer {
 [[nodiscard]] Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
                                const Predictor& predictor);
 
+// For people: "3 d 4 h", "6 h", "2 h 31 min", "46 min", "4 min 10 s"; "never" of what has no end.
+[[nodiscard]] std::string in_words(Seconds time);
+// For tables: "4.43 h", "68.9 min", "5.6 d".
+[[nodiscard]] std::string in_one_unit(Seconds time);
+
 // A calendar date, by days since 1970-01-01.
 struct Today {
   long days = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/collectives/registry.h"
+#include "models/training/strategy.h"
 #include "scenarios/loader/backend_kind.h"
 
 namespace paceline::cli {
@@ -42,6 +43,12 @@ std::vector<std::string> algorithm_names() {
   for (const collectives::Algorithm& row : collectives::algorithms()) {
     if (std::ranges::find(names, row.name) == names.end()) names.emplace_back(row.name);
   }
+  return names;
+}
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const training::Strategy* one : training::strategies()) names.emplace_back(one->name);
   return names;
 }
 

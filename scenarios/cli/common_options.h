@@ -38,5 +38,6 @@ Option add_secret_file(CommandOptions& app, std::string& path);
 // Of all-reduces and others, each name once.
 [[nodiscard]] std::vector<std::string> algorithm_names();
 [[nodiscard]] std::vector<std::string> collective_names();
+[[nodiscard]] std::vector<std::string> strategy_names();
 
 }  // namespace paceline::cli

@@ -8,21 +8,15 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Form;
-using settings::Key;
-using settings::rows;
-using settings::Structure;
-
-constexpr std::array slowdown_forms{
-    Form{settings::Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
+constexpr std::array slowdown_forms{Form{Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
 
 const std::array ranks_table{
     Key{"slowdown", Structure{"a map", rows<slowdown_forms>}, "none",
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
-    Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
-        "each rank is slower or faster by up to that part, seeded"},
-    Key{"spread", settings::Fraction{0, 0.5}, settings::automatic,
-        "of each rank's compute from step to step, a standard deviation: a step waits for the "
+    Key{"jitter", Fraction{0, 0.99}, Scenario{}.jitter,
+        "each rank is slower or faster by up to that part, drawn by the seed"},
+    Key{"spread", Fraction{0, 0.5}, automatic,
+        "standard deviation of each rank's compute from step to step: a step waits for the "
         "slowest of its ranks. auto: with `library: nccl` what measured runs suggest "
         "(scenarios/prepare/overheads.h), else 0"},
 };
@@ -30,14 +24,12 @@ const std::array ranks_table{
 constexpr OtherJobs other_jobs_defaults;
 
 constexpr std::array other_jobs_table{
-    Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
-        "of jobs that do the same on as many nodes of their own and share the network"},
-    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's", "",
-        settings::Needs{"count"}},
-    Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},
-        settings::value_of(other_jobs_defaults.placement),
+    Key{"count", Count{0, 1000}, other_jobs_defaults.count,
+        "how many jobs do the same on as many nodes of their own and share the network"},
+    Key{"start", Time{}, other_jobs_defaults.start, "after this job's", "", Needs{"count"}},
+    Key{"placement", OneOf{texts_of<JobPlacement>}, value_of(other_jobs_defaults.placement),
         "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)", "",
-        settings::Needs{"count"}},
+        Needs{"count"}},
 };
 
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster

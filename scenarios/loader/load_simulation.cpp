@@ -6,19 +6,17 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Key;
-
 // All that predict: the last one is measured.
-constexpr auto fidelities = std::span<const std::string_view>(settings::texts_of<Fidelity>)
-                                .first<settings::texts_of<Fidelity>.size() - 1>();
+constexpr auto fidelities =
+    std::span<const std::string_view>(texts_of<Fidelity>).first<texts_of<Fidelity>.size() - 1>();
 static_assert(words_of(Fidelity{}).back().value == Fidelity::measured);
 
 const Scenario simulation_defaults;
 
 const std::array simulation_table{
-    Key{"fidelity", settings::OneOf{fidelities}, settings::value_of(simulation_defaults.fidelity),
+    Key{"fidelity", OneOf{fidelities}, value_of(simulation_defaults.fidelity),
         "folded: one rank of each symmetry class is simulated; flow: every transfer, on SimGrid"},
-    Key{"seed", settings::Count{0, 1ULL << 53}, simulation_defaults.seed, "of all that is drawn"},
+    Key{"seed", Count{0, 1ULL << 53}, simulation_defaults.seed, "of all that is drawn"},
 };
 
 }  // namespace

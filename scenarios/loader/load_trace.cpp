@@ -75,9 +75,9 @@ void refuse_many_calls(const Field& trace, const training::StepProgram& program)
 }
 
 // Whose gradients the traced step is to have.
-std::optional<workload::Network> named_network(Section& workload) {
+std::shared_ptr<const workload::Network> named_network(Section& workload) {
   const auto model = workload.field("model");
-  if (!model) return std::nullopt;
+  if (!model) return nullptr;
   return load_network(*model, {.sequence = workload.find<std::uint64_t>("sequence"),
                                .pretraining_heads = workload.get<bool>("pretraining_heads")});
 }

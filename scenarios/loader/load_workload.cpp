@@ -18,14 +18,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Form;
-using settings::Key;
-using settings::Map;
-using settings::OneOf;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
 using workload::Device;
 using workload::Precision;
 using workload::TimedLayer;
@@ -39,11 +31,11 @@ constexpr std::array count_forms{Form{Count{1, elements_max}, Form::Of::list}};
 
 constexpr std::array layer_table{
     Key{"name", Text{"text"}, "its number", "what reports call it", "block"},
-    Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many there are of it, one by one"},
-    Key{"forward", settings::Time{}, settings::required, "of a pass", "2ms"},
-    Key{"backward", settings::Time{}, settings::required, "of a pass", "4ms"},
+    Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many such layers follow one another"},
+    Key{"forward", Time{}, required, "of a pass", "2ms"},
+    Key{"backward", Time{}, required, "of a pass", "4ms"},
     Key{"parameters", Structure{"a list of counts", rows<count_forms>}, "none",
-        "element counts, one a tensor", "[1000, 20]"},
+        "element count of each tensor", "[1000, 20]"},
     Key{"rows", Structure{"a list of counts", rows<count_forms>}, "not told",
         "the first dimension of each tensor, a vector's its elements", "[100, 20]"},
     Key{"type", OneOf{type_words}, "by `precision`", "of its parameters"},
@@ -54,22 +46,21 @@ constexpr std::array layer_forms{Form{Map{rows<layer_table>}, Form::Of::list}};
 constexpr std::array trace_forms{Form{Text{"a file"}}, Form{Text{"a file"}, Form::Of::list}};
 
 constexpr std::array precision_table{
-    Key{"compute", OneOf{settings::texts_of<Precision>}, settings::value_of(Precision::fp32),
-        "as `precision` alone"},
+    Key{"compute", OneOf{texts_of<Precision>}, value_of(Precision::fp32), "as `precision` alone"},
     Key{"gradient", OneOf{type_words}, "as the parameters", "what gradients are cast to"},
 };
 
-constexpr std::array precision_forms{Form{OneOf{settings::texts_of<Precision>}},
+constexpr std::array precision_forms{Form{OneOf{texts_of<Precision>}},
                                      Form{Map{rows<precision_table>}}};
 
-constexpr std::array throughput_forms{Form{settings::Throughput{.or_tokens = true}},
+constexpr std::array throughput_forms{Form{Throughput{.or_tokens = true}},
                                       Form{Map{measured_batch_keys}, Form::Of::list}};
 
 constexpr std::array measured_on_forms{Form{Map{measured_device_keys}, Form::Of::list}};
 
 constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
-constexpr settings::Needs of_model{"model"};
-constexpr settings::Needs of_measured{"single_gpu_throughput"};
+constexpr Needs of_model{"model"};
+constexpr Needs of_measured{"single_gpu_throughput"};
 
 constexpr std::array workload_table{
     Key{"model",
@@ -93,15 +84,14 @@ constexpr std::array workload_table{
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
         "`single_gpu_throughput` scaled; with `model` its gradients are that network's"},
     Key{"calls", OneOf{calls_words}, std::uint64_t{0},
-        "as_traced: collectives take what they took on the trace's ranks", "",
-        settings::Needs{"trace"}},
+        "as_traced: collectives take what they took on the trace's ranks", "", Needs{"trace"}},
     Key{"layers_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
-        "with `layers`; samples of a pass that takes these times. With others it takes as much "
-        "longer or shorter"},
+        "with `layers`; samples of a pass that takes these times. Times of other batches are in "
+        "proportion"},
     Key{"batch_per_gpu",
         Count{1, 100'000'000},
         "required, except with a trace or `job.global_batch`",
-        "samples a GPU and pass",
+        "samples per GPU and pass",
         "32",
         {},
         {"trace", "job.global_batch"}},
@@ -117,28 +107,25 @@ constexpr std::array workload_table{
         "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
         "for the wire. Parameters of fp32, tf32 and amp are fp32",
         "amp"},
-    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens a sample", "", of_model},
-    Key{"pretraining_heads", settings::Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads",
-        "", of_model},
-    Key{"fused_attention", settings::Flag{}, NetworkOptions{}.fused_attention,
+    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens per sample", "", of_model},
+    Key{"pretraining_heads", Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads", "",
+        of_model},
+    Key{"fused_attention", Flag{}, NetworkOptions{}.fused_attention,
         "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
-        "to "
-        "memory",
+        "to memory",
         "", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
-        "sequence, tokens/s; or to several with other batches, "
-        "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
-        "sample",
+        "sequence, tokens/s; or to several with other batches, `[{batch: 32, throughput: ..}]`, "
+        "between which a step takes a fixed time and one for each sample",
         "119.6 samples/s"},
     Key{"single_gpu_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
-        "samples of a pass when that was measured. With others the modelled compute is scaled by "
-        "the same factor",
-        "", of_measured},
-    Key{"single_gpu_wrapped", settings::Flag{}, false,
-        "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
-        "copies on the GPU are in it",
+        "samples of a pass when that was measured. Other batches are scaled by the same factor", "",
+        of_measured},
+    Key{"single_gpu_wrapped", Flag{}, false,
+        "it was measured inside the strategy's wrapper with one rank, so it includes the "
+        "wrapper's copies on the GPU",
         "", of_measured},
     Key{"measured_on", Structure{"a list of maps", rows<measured_on_forms>}, "none",
         "instead of `single_gpu_throughput`: `{device, batch, throughput, precision}`, what one "
@@ -269,9 +256,9 @@ void read_model(Section& section, const Field& model, const Field& device, Scena
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
   scenario.network =
-      shared_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
-                             .pretraining_heads = section.get<bool>("pretraining_heads"),
-                             .fused_attention = section.get<bool>("fused_attention")});
+      load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
+                           .pretraining_heads = section.get<bool>("pretraining_heads"),
+                           .fused_attention = section.get<bool>("fused_attention")});
   workload.name = scenario.network->name;
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);

@@ -12,18 +12,18 @@
 
 namespace paceline::loader {
 
-[[nodiscard]] std::span<const settings::Key> workload_keys();
+[[nodiscard]] std::span<const Key> workload_keys();
 // Of an entry of workload.measured_on, and of single_gpu_throughput.
-[[nodiscard]] std::span<const settings::Key> measured_device_keys();
-[[nodiscard]] std::span<const settings::Key> measured_batch_keys();
+[[nodiscard]] std::span<const Key> measured_device_keys();
+[[nodiscard]] std::span<const Key> measured_batch_keys();
 // Of all strategies: a key of one needs it, and is in no other.
-[[nodiscard]] std::span<const settings::Key> training_keys();
-[[nodiscard]] std::span<const settings::Key> collective_keys();
-[[nodiscard]] std::span<const settings::Key> job_keys();
-[[nodiscard]] std::span<const settings::Key> ranks_keys();
-[[nodiscard]] std::span<const settings::Key> other_jobs_keys();
-[[nodiscard]] std::span<const settings::Key> simulation_keys();
-[[nodiscard]] std::span<const settings::Key> real_keys();
+[[nodiscard]] std::span<const Key> training_keys();
+[[nodiscard]] std::span<const Key> collective_keys();
+[[nodiscard]] std::span<const Key> job_keys();
+[[nodiscard]] std::span<const Key> ranks_keys();
+[[nodiscard]] std::span<const Key> other_jobs_keys();
+[[nodiscard]] std::span<const Key> simulation_keys();
+[[nodiscard]] std::span<const Key> real_keys();
 
 // What each GPU and pass has of a global batch; nullopt: there is none, or a setting of
 // `workload.batch_per_gpu` comes before it. `gpus_per_node` is the file's. Precondition: the

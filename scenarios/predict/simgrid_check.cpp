@@ -57,7 +57,9 @@ void CheapestPoint::look_at(std::size_t number, const ResolvedPoint& point) {
 std::future<SimGridCheck> checked_by_simgrid(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
   SimGridCheck check{outcome.gpus, predicted.transfers, "", predicted.totals_alone, {}};
-  if (check.transfers > transfers_max) {
+  if (predicted.fidelity == Fidelity::flow) {
+    check.why_not = "SimGrid simulated it in the first place";
+  } else if (check.transfers > transfers_max) {
     check.why_not = in_thousands(static_cast<double>(check.transfers)) + " transfers";
   }
   if (!check.is_done()) {

@@ -127,13 +127,20 @@ traces::Reply followed(ResolvedPoint point) {
 
 traces::Reply simulate(const ResolvedPoint& point) {
   try {
-    if (point.fidelity != Fidelity::flow) return sim::predict_folded(point);
-    ResolvedPoint chosen = point;
-    const auto choices = sim::choose_algorithms(chosen).sentences();
-    traces::Reply reply = followed(std::move(chosen));
-    if (auto* result = std::get_if<Result>(&reply)) {
-      result->notes.insert(result->notes.begin(), choices.begin(), choices.end());
+    std::vector<std::string> notes;
+    if (point.fidelity != Fidelity::flow) {
+      try {
+        return sim::predict_folded(point);
+      } catch (const sim::NeedsFlow& reason) {
+        notes.push_back(std::string("folded: fell back to flow: ") + reason.what());
+      }
     }
+    ResolvedPoint chosen = point;
+    chosen.fidelity = Fidelity::flow;
+    const auto choices = sim::choose_algorithms(chosen).sentences();
+    notes.insert(notes.begin(), choices.begin(), choices.end());
+    traces::Reply reply = followed(std::move(chosen));
+    if (auto* result = std::get_if<Result>(&reply)) result->notes = std::move(notes);
     return reply;
   } catch (const sim::NotSimulated& reason) {
     return traces::Failure{point.id, reason.what(), reason.is_too_much};

@@ -12,7 +12,8 @@ namespace paceline {
 // Simulates a step whose decisions are made. May throw: that ends the prediction.
 using Executor = std::function<traces::Reply(const ResolvedPoint& point)>;
 
-// Simulates a point at its fidelity: folded here, flow in paceline-sim. The process serves one
+// Simulates a point at its fidelity: folded here, flow and what cannot be folded in
+// paceline-sim. The process serves one
 // thread and lives as long as it; one that dies, answers nonsense or takes longer than time_limit()
 // costs its point alone.
 //

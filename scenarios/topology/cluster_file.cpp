@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include "models/cost/nccl_constants.h"
@@ -42,20 +41,8 @@ class CommentedKeys {
     note(depth, comment);
     text_ += std::string(2 * depth, ' ') + key + ":" + (value.empty() ? "" : " " + value) + "\n";
   }
-  // In lines of 100 characters at most, broken at blanks.
   void note(std::size_t depth, const std::string& comment) {
-    constexpr std::size_t width = 100;
-    const std::string start = std::string(2 * depth, ' ') + "#";
-    std::string line;
-    std::istringstream words(comment);
-    for (std::string word; words >> word;) {
-      if (!line.empty() && line.size() + 1 + word.size() > width) {
-        text_ += line + "\n";
-        line.clear();
-      }
-      line += (line.empty() ? start : "") + " " + word;
-    }
-    if (!line.empty()) text_ += line + "\n";
+    text_ += loader::comment(comment, std::string(2 * depth, ' '));
   }
   void add(const std::string& line) { text_ += line + "\n"; }
   [[nodiscard]] const std::string& text() const { return text_; }

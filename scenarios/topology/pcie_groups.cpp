@@ -65,8 +65,7 @@ using Three = std::array<std::uint32_t, 3>;
       {file.path, at.line, at.column},
       fmt::format("{0} and {1} share a {3}, so do {1} and {2}, but not {0} and {2}",
                   called(file, gpus[0]), called(file, gpus[1]), called(file, gpus[2]), what),
-      "what joins GPUs on PCIe is a tree; give the output of nvidia-smi topo -m as "
-      "it is");
+      "what joins GPUs on PCIe is a tree; give the output of nvidia-smi topo -m as it is");
 }
 
 // Marks the groups of NUMA nodes, and adds those that are not there yet.

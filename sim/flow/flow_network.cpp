@@ -1,6 +1,5 @@
 #include "sim/flow/flow_network.h"
 
-#include <algorithm>
 #include <simgrid/kernel/Timer.hpp>
 #include <string>
 #include <utility>
@@ -23,7 +22,7 @@ FlowNetwork::FlowNetwork(const topology::Cluster& cluster, OnArrival on_arrival)
   s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
     // The signal hands out const activities; get_data only reads the pointer.
     auto* flow = const_cast<s4u::Activity&>(activity).get_data<Flow>();
-    flow->network->ended(flow);
+    flow->network->arrived(flow);
   });
 }
 
@@ -74,8 +73,8 @@ void FlowNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
   flow->path = paths_[path];
   flow->bytes = bytes;
   flow->latency_passed = false;
-  flow->number = flows_++;
   if (connection != nullptr) connection->flows.push_back(flow);
+  ++flows_;
   const topology::MessageTiming& timing = flow->path.timing;
   const Seconds latency = timing.latency_of(bytes) - timing.latency_after() + extra;
   if (latency > Seconds(0)) {
@@ -85,34 +84,15 @@ void FlowNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
   }
 }
 
+// Timers of one date run in no particular order, so this may come for a later flow of a connection
+// before it comes for an earlier one.
 void FlowNetwork::pass_latency(Flow* flow) {
   flow->latency_passed = true;
   if (flow->connection == nullptr || flow->connection->flows.front() == flow) start(flow);
 }
 
 void FlowNetwork::at(Seconds time, std::function<void()> action) {
-  const auto next = timers_.lower_bound({time.value(), 0});
-  const bool is_new = next == timers_.end() || next->first.first != time.value();
-  timers_.emplace_hint(next, std::pair(time.value(), timers_made_++), std::move(action));
-  if (is_new) simgrid::kernel::timer::Timer::set(time.value(), [this] { happen(); });
-}
-
-// SimGrid has no order among timers of one date, nor among flows.
-void FlowNetwork::happen() {
-  std::map<std::uint64_t, std::function<void()>> due;
-  while (!timers_.empty() && timers_.begin()->first.first <= now().value() + simultaneous_s) {
-    const auto timer = timers_.extract(timers_.begin());
-    due.emplace(timer.key().second, std::move(timer.mapped()));
-  }
-  for (const auto& [number, action] : due) action();
-  std::vector<Flow*> ended = std::exchange(ended_, {});
-  std::ranges::sort(ended, {}, &Flow::number);
-  for (Flow* flow : ended) arrived(flow);
-}
-
-void FlowNetwork::ended(Flow* flow) {
-  if (ended_.empty()) simgrid::kernel::timer::Timer::set(now().value(), [this] { happen(); });
-  ended_.push_back(flow);
+  simgrid::kernel::timer::Timer::set(time.value(), std::move(action));
 }
 
 void FlowNetwork::hand_back_after(Seconds delay, void* tag) {
@@ -129,7 +109,10 @@ void FlowNetwork::start(Flow* flow) {
 }
 
 void FlowNetwork::arrived(Flow* flow) {
-  flow->comm = nullptr;
+  // The engine still uses the activity whose completion it announces, so the last reference is
+  // dropped at a later completion.
+  finished_.clear();
+  finished_.push_back(std::move(flow->comm));
   if (Connection* connection = flow->connection) {
     connection->flows.pop_front();
     if (!connection->flows.empty()) {

@@ -3,10 +3,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <simgrid/s4u.hpp>
-#include <utility>
 #include <vector>
 
 #include "models/topology/fabric.h"
@@ -53,8 +51,6 @@ class FlowNetwork final : public sim::Network {
   void build_platform();
   void pass_latency(Flow* flow);
   void start(Flow* flow);
-  void happen();
-  void ended(Flow* flow);
   void arrived(Flow* flow);
 
   std::unique_ptr<simgrid::s4u::Engine> engine_;
@@ -64,9 +60,7 @@ class FlowNetwork final : public sim::Network {
   std::vector<simgrid::s4u::Host*> out_hosts_, in_hosts_;  // one a port
   std::deque<Flow> pool_;                                  // addresses stay
   std::vector<Flow*> free_;
-  std::map<std::pair<double, std::uint64_t>, std::function<void()>> timers_;  // by date and making
-  std::uint64_t timers_made_ = 0;
-  std::vector<Flow*> ended_;  // now, whose tags are still to be handed back
+  std::vector<simgrid::s4u::CommPtr> finished_;  // see arrived()
   std::uint64_t flows_ = 0, solves_ = 0;
 };
 
@@ -76,7 +70,6 @@ struct FlowNetwork::Flow {
   Connection* connection;
   topology::Path path;
   double bytes;
-  std::uint64_t number;
   bool latency_passed;
   simgrid::s4u::CommPtr comm;
 };

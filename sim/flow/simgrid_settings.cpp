@@ -34,7 +34,7 @@ std::unique_ptr<Engine> make_engine() {
   Engine::set_config("network/model:CM02");
   Engine::set_config("network/TCP-gamma:0");
   Engine::set_config("network/crosstraffic:0");
-  Engine::set_config("surf/precision:1e-13");
+  Engine::set_config("surf/precision:1e-12");
   Engine::set_config("maxmin/precision:1e-9");
   return engine;
 }

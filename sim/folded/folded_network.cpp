@@ -11,6 +11,10 @@
 namespace paceline::sim {
 namespace {
 
+// What happens within a tenth of a picosecond happens at once: times that are the same but for
+// rounding must not count as different sets of flows. SimGrid's own grain is a picosecond.
+constexpr double simultaneous_s = 1e-13;
+
 class Groups {
  public:
   explicit Groups(std::size_t size) : parent_(size) {
@@ -84,20 +88,21 @@ void FoldedNetwork::add_island(const std::vector<PathId>& path_ids,
   island.shape = rates_.add(shape);
 }
 
-void FoldedNetwork::push(double time, Event::Kind kind, Flow* flow, std::uint32_t subject) {
-  events_.push_back({time, events_made_++, flow, subject, kind});
+void FoldedNetwork::push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
+                         std::uint32_t version) {
+  events_.push_back({time, events_made_++, kind, version, subject, flow});
   std::push_heap(events_.begin(), events_.end(), std::greater<>());
 }
 
 void FoldedNetwork::at(Seconds time, std::function<void()> action) {
   if (free_timers_.empty()) {
-    free_timers_.push_back(static_cast<std::uint32_t>(timers_.size()));
+    free_timers_.push_back(timers_.size());
     timers_.emplace_back();
   }
-  const std::uint32_t timer = free_timers_.back();
+  const std::uint64_t timer = free_timers_.back();
   free_timers_.pop_back();
   timers_[timer] = std::move(action);
-  push(time.value(), Event::Kind::timer, nullptr, timer);
+  push(time.value(), Event::Kind::timer, timer, nullptr, 0);
 }
 
 FoldedNetwork::Flow* FoldedNetwork::new_flow() {
@@ -112,11 +117,10 @@ void FoldedNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
   Flow* flow = new_flow();
   const topology::MessageTiming& timing = paths_[path].timing;
   const double latency = (timing.latency_of(bytes) - timing.latency_after() + extra).value();
-  *flow = {tag,  connection, path,           FlowState::Phase::latency,
-           true, bytes,      now_ + latency, flows_sent_++};
+  *flow = {tag, connection, path, FlowState::Phase::latency, true, bytes, now_ + latency};
   if (connection != nullptr) connection->flows.push_back(flow);
   if (latency > 0) {
-    push(flow->phase_end, Event::Kind::latency, flow);
+    push(flow->phase_end, Event::Kind::latency, 0, flow, 0);
   } else {
     pass_latency(flow);
   }
@@ -124,8 +128,8 @@ void FoldedNetwork::send(PathId path, double bytes, Seconds extra, void* tag,
 
 void FoldedNetwork::hand_back_after(Seconds delay, void* tag) {
   Flow* flow = new_flow();
-  *flow = {tag, nullptr, 0, FlowState::Phase::handed_back, true, 0, now_ + delay.value(), 0};
-  push(flow->phase_end, Event::Kind::hand_back, flow);
+  *flow = {tag, nullptr, 0, FlowState::Phase::handed_back, true, 0, now_ + delay.value()};
+  push(flow->phase_end, Event::Kind::hand_back, 0, flow, 0);
 }
 
 void FoldedNetwork::pass_latency(Flow* flow) {
@@ -152,7 +156,6 @@ void FoldedNetwork::count_bytes(IslandState& island) {
   for (Flow* flow : island.flows) flow->left -= island.rates[places_[flow->path].way] * passed;
 }
 
-// Takes out the flows that end now.
 void FoldedNetwork::complete(std::uint32_t number) {
   IslandState& island = islands_[number];
   count_bytes(island);
@@ -161,6 +164,8 @@ void FoldedNetwork::complete(std::uint32_t number) {
   };
   double soonest = std::numeric_limits<double>::infinity();
   for (const Flow* flow : island.flows) soonest = std::min(soonest, time_left(flow));
+  std::vector<Flow*> arrivals = std::move(arrivals_);
+  arrivals.clear();
   if (island.changed.empty()) changed_.push_back(number);
   std::size_t kept = 0;
   for (Flow* flow : island.flows) {
@@ -170,10 +175,12 @@ void FoldedNetwork::complete(std::uint32_t number) {
       const Place& place = places_[flow->path];
       island.load[place.way] -= place.flows;
       island.changed.push_back(place.way);
-      ended_.push_back(flow);
+      arrivals.push_back(flow);
     }
   }
   island.flows.resize(kept);
+  for (Flow* flow : arrivals) arrived(flow);
+  arrivals_ = std::move(arrivals);
 }
 
 void FoldedNetwork::arrived(Flow* flow) {
@@ -198,7 +205,7 @@ void FoldedNetwork::hand_back(Flow* flow) {
 void FoldedNetwork::settle() {
   for (const std::uint32_t number : changed_) {
     IslandState& island = islands_[number];
-    island.completion = events_made_;
+    ++island.version;
     rates_.find(island.shape, island.load, island.changed, island.rates);
     island.changed.clear();
     if (island.flows.empty()) continue;
@@ -209,7 +216,7 @@ void FoldedNetwork::settle() {
     for (const Flow* flow : island.flows) {
       soonest = std::min(soonest, flow->left / island.rates[places_[flow->path].way]);
     }
-    push(now_ + std::max(0.0, soonest), Event::Kind::completion, nullptr, number);
+    push(now_ + std::max(0.0, soonest), Event::Kind::completion, number, nullptr, island.version);
   }
   changed_.clear();
 }
@@ -225,35 +232,23 @@ void FoldedNetwork::handle(const Event& event) {
     case Event::Kind::latency: return pass_latency(event.flow);
     case Event::Kind::hand_back: return hand_back(event.flow);
     case Event::Kind::completion:
-      if (islands_[event.subject].completion == event.number) complete(event.subject);
+      if (islands_[event.subject].version == event.version) {
+        complete(static_cast<std::uint32_t>(event.subject));
+      }
       return;
   }
-}
-
-// All that happens now, in the order of its making: first what is due, then flows that end.
-void FoldedNetwork::happen() {
-  due_.clear();
-  while (!events_.empty() && events_.front().time <= now_ + simultaneous_s) {
-    due_.push_back(events_.front());
-    std::pop_heap(events_.begin(), events_.end(), std::greater<>());
-    events_.pop_back();
-  }
-  if (!std::ranges::is_sorted(due_, {}, &Event::number)) {
-    std::ranges::sort(due_, {}, &Event::number);
-  }
-  for (const Event& event : due_) handle(event);
-  if (!std::ranges::is_sorted(ended_, {}, &Flow::number)) {
-    std::ranges::sort(ended_, {}, &Flow::number);
-  }
-  for (Flow* flow : ended_) arrived(flow);
-  ended_.clear();
 }
 
 void FoldedNetwork::run(const std::function<void()>& on_round) {
   settle();
   while (!events_.empty()) {
     now_ = std::max(now_, events_.front().time);
-    while (!events_.empty() && events_.front().time <= now_ + simultaneous_s) happen();
+    while (!events_.empty() && events_.front().time <= now_ + simultaneous_s) {
+      const Event event = events_.front();
+      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+      events_.pop_back();
+      handle(event);
+    }
     settle();
     if (round_began_) {
       round_began_ = false;

@@ -81,9 +81,8 @@ class FoldedNetwork final : public Network {
     PathId path;
     FlowState::Phase phase;
     bool in_use;
-    double left;           // bytes
-    double phase_end;      // s; of latency or until it is handed back
-    std::uint64_t number;  // in the order of sending
+    double left;       // bytes
+    double phase_end;  // s; of latency or until it is handed back
   };
 
   struct Place {
@@ -99,16 +98,17 @@ class FoldedNetwork final : public Network {
     std::vector<std::uint64_t> load;     // what they stand for, by way
     std::vector<double> rates;           // by way
     double updated = 0;                  // when the flows' bytes were counted
-    std::uint64_t completion = 0;        // the event that counts: rates of others have changed
+    std::uint32_t version = 0;           // of the rates: older completions are void
     std::vector<std::uint32_t> changed;  // ways, since the rates were found
   };
 
   struct Event {
     double time;
     std::uint64_t number;  // events of one time go in the order of their making
-    Flow* flow;            // or the number of a timer or an island
-    std::uint32_t subject;
     enum class Kind : std::uint8_t { timer, latency, completion, hand_back } kind;
+    std::uint32_t version;
+    std::uint64_t subject;  // timer or island
+    Flow* flow;
 
     [[nodiscard]] bool operator>(const Event& other) const {
       return time != other.time ? time > other.time : number > other.number;
@@ -119,8 +119,8 @@ class FoldedNetwork final : public Network {
   void hand_back(Flow* flow);
   void find_islands(std::span<const LinkClass> links);
   void add_island(const std::vector<PathId>& path_ids, std::span<const LinkClass> links);
-  void push(double time, Event::Kind kind, Flow* flow, std::uint32_t subject = 0);
-  void happen();
+  void push(double time, Event::Kind kind, std::uint64_t subject, Flow* flow,
+            std::uint32_t version);
   void handle(const Event& event);
   void pass_latency(Flow* flow);
   void move(Flow* flow);
@@ -139,13 +139,11 @@ class FoldedNetwork final : public Network {
   std::vector<Event> events_;  // a heap: the next one first
   std::uint64_t events_made_ = 0;
   std::vector<std::function<void()>> timers_;
-  std::vector<std::uint32_t> free_timers_;
+  std::vector<std::uint64_t> free_timers_;
   std::deque<Flow> pool_;  // addresses stay
   std::vector<Flow*> free_;
   std::vector<std::uint32_t> changed_;  // islands
-  std::uint64_t flows_sent_ = 0;
-  std::vector<Event> due_;    // now; kept for its memory, as is the next
-  std::vector<Flow*> ended_;  // now, whose tags are still to be handed back
+  std::vector<Flow*> arrivals_;         // of one completion; kept for its memory
   bool round_began_ = false;
 };
 

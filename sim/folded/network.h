@@ -9,10 +9,6 @@
 
 namespace paceline::sim {
 
-// What happens within a tenth of a picosecond happens at once: times that are the same but for
-// rounding must not count as different sets of flows.
-inline constexpr double simultaneous_s = 1e-13;
-
 // A path of flows; each network numbers its own.
 using PathId = std::uint32_t;
 

@@ -59,7 +59,8 @@ Result fold(const ResolvedPoint& point, double transfers) {
 }
 
 // A point that cannot be folded, for the reason.
-Result fall_back(const ResolvedPoint& point, const cost::Work& work, const std::string& reason) {
+[[noreturn]] void fall_back(const ResolvedPoint& point, const cost::Work& work,
+                            const std::string& reason) {
   if (!point.force && cost::is_too_much_for_flow(point, work)) {
     const double minutes = cost::flow_time(point, work).value() / 60;
     throw NotSimulated(std::to_string(job_cluster(point).ranks().value()) +
@@ -68,9 +69,7 @@ Result fall_back(const ResolvedPoint& point, const cost::Work& work, const std::
                            std::to_string(std::lround(minutes)) + " minutes",
                        true);
   }
-  Result result = followed(point);
-  result.notes.push_back("folded: every rank is simulated, because " + reason);
-  return result;
+  throw NeedsFlow(reason);
 }
 
 // The times of calls alone, and how they were found.
@@ -173,7 +172,7 @@ Result folded(const ResolvedPoint& point) {
     if (is_refused && one_call_at_a_time(point) && has_several_calls(point.program)) {
       return with_calls_alone(point, transfers);
     }
-    return fall_back(point, work, reason.what());
+    fall_back(point, work, reason.what());
   }
 }
 
@@ -181,7 +180,11 @@ Result folded(const ResolvedPoint& point) {
 
 cost::PredictedStep folded_time(const ResolvedPoint& point) {
   try {
-    return folded(point).totals.step;
+    try {
+      return folded(point).totals.step;
+    } catch (const NeedsFlow&) {
+      return followed(point).totals.step;  // near enough to choose by
+    }
   } catch (const NotSimulated& reason) {
     return cost::NotPredicted{reason.what()};
   }

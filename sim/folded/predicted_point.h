@@ -15,6 +15,11 @@ struct NotSimulated : std::runtime_error {
   bool is_too_much;  // unless forced
 };
 
+// Thrown for a point whose ranks cannot be folded: simulate all flows instead.
+struct NeedsFlow : NotSimulated {
+  explicit NeedsFlow(const std::string& reason) : NotSimulated(reason, false) {}
+};
+
 // What predict_folded() takes for a point without automatic calls, or why it does not.
 [[nodiscard]] cost::PredictedStep folded_time(const ResolvedPoint& point);
 
@@ -24,12 +29,11 @@ struct NotSimulated : std::runtime_error {
 [[nodiscard]] Assumptions choose_algorithms(ResolvedPoint& point);
 
 // Predicts a point in this process, its automatic calls by choose_algorithms(). Simulates one rank
-// of each symmetry class; where ranks cannot be folded, each of them; where that is too much, every
-// call alone. The result's notes say which. Points of up to 50,000 transfers equal a simulation of
-// all flows but for rounding.
+// of each symmetry class; where that is too much, every call alone, which the result's notes say.
+// Points of up to 50,000 transfers equal a simulation of all flows but for rounding.
 //
-// Throws NotSimulated, also where find_fault() finds one, and std::logic_error when operations are
-// left that wait for one another.
+// Throws NeedsFlow, NotSimulated, also where find_fault() finds one, and std::logic_error when
+// operations are left that wait for one another.
 [[nodiscard]] Result predict_folded(ResolvedPoint point);
 
 }  // namespace paceline::sim

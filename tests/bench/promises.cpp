@@ -52,7 +52,7 @@ struct Candidate {
     return measured * (samples / samples_per_step);
   }
 };
-using Group = std::vector<Candidate>;
+using SourceGroup = std::vector<Candidate>;
 
 // What became of a job.
 struct Kept {
@@ -113,10 +113,10 @@ void predict_left_out(Read& all) {
   }
 }
 
-std::vector<Group> groups_of(const std::vector<Candidate>& candidates) {
-  std::map<std::string, Group> groups;
+std::vector<SourceGroup> groups_of(const std::vector<Candidate>& candidates) {
+  std::map<std::string, SourceGroup> groups;
   for (const Candidate& one : candidates) groups[one.group].push_back(one);
-  std::vector<Group> made;
+  std::vector<SourceGroup> made;
   for (auto& [name, group] : groups) {
     std::set<std::uint32_t> numbers;
     for (const Candidate& one : group) numbers.insert(one.gpus);
@@ -126,7 +126,7 @@ std::vector<Group> groups_of(const std::vector<Candidate>& candidates) {
 }
 
 // A machine of one's own for each row, so that rows of as many GPUs are told apart.
-PlannedJob job_of(const Group& group, double samples, Seconds deadline, double probability) {
+PlannedJob job_of(const SourceGroup& group, double samples, Seconds deadline, double probability) {
   PlannedJob job;
   job.samples = samples;
   job.targets.deadline = deadline;
@@ -143,7 +143,7 @@ PlannedJob job_of(const Group& group, double samples, Seconds deadline, double p
 }
 
 // No bound excludes a row: all are predicted already.
-capacity::Grid grid_of(const Group& group) {
+capacity::Grid grid_of(const SourceGroup& group) {
   constexpr Seconds next_to_nothing(1e-9);
   capacity::Grid grid;
   for (std::size_t i = 0; i < group.size(); ++i) {
@@ -156,7 +156,7 @@ double gpu_seconds(const Candidate& row, double samples) {
   return row.gpus * row.time_of(samples).value();
 }
 
-Kept planned(const Group& group, double samples, double times, double probability) {
+Kept planned(const SourceGroup& group, double samples, double times, double probability) {
   // The last bits of a deadline that is what a row measured.
   constexpr double rounding = 1 + 1e-9;
   const Seconds deadline(hour * times);
@@ -189,9 +189,9 @@ Kept planned(const Group& group, double samples, double times, double probabilit
   return kept;
 }
 
-Jobs jobs_of(const std::vector<Group>& groups, double probability, HourOf of) {
+Jobs jobs_of(const std::vector<SourceGroup>& groups, double probability, HourOf of) {
   Jobs jobs;
-  for (const Group& group : groups) {
+  for (const SourceGroup& group : groups) {
     for (const Candidate& row : group) {
       const Seconds step = of == HourOf::measured ? row.measured : row.speed->step;
       const double samples = row.samples_per_step * (Seconds(hour) / step);
@@ -333,7 +333,7 @@ void write_by_promised(const Jobs& jobs) {
   }
 }
 
-void write_calibration(const std::vector<Group>& groups, HourOf hour_of) {
+void write_calibration(const std::vector<SourceGroup>& groups, HourOf hour_of) {
   fmt::print("\n| asked for {}", head);
   for (const double probability : probabilities) {
     write_means(fmt::format("{:.0f} %", 100 * probability), jobs_of(groups, probability, hour_of));
@@ -350,9 +350,9 @@ int main(int argc, char** argv) {
   try {
     Read all = read_all({argv + 1, argv + argc});
     predict_left_out(all);
-    const std::vector<Group> groups = groups_of(all.candidates);
+    const std::vector<SourceGroup> groups = groups_of(all.candidates);
     std::size_t rows = 0;
-    for (const Group& group : groups) rows += group.size();
+    for (const SourceGroup& group : groups) rows += group.size();
     fmt::print("{} measured rows, {} of them in {} groups of several numbers of GPUs\n",
                all.rows.size(), rows, groups.size());
     for (const HourOf hour_of : {HourOf::measured, HourOf::predicted}) {

@@ -8,6 +8,7 @@
 // the line of a greeting, a text in which `|` ends a line.
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,10 +91,12 @@ class Stranger {
 
  private:
   void send(FrameKind kind, std::uint32_t turn, const std::string& body) {
-    link_->send(to_bytes(kind, turn, body), steady_now());
+    link_->send(kind, turn, body, steady_now());
   }
 
-  void send_bytes(std::string_view bytes) const { link_->send(bytes, steady_now()); }
+  void send_bytes(std::string_view bytes) const {
+    (void)::send(link_->socket().file(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
 
   // Its greeting with one line changed, where there is a text. Rank 0 also proves, over what it
   // heard last, which is the other rank's.

@@ -50,10 +50,14 @@ cost::PredictedStep predicted(const ResolvedPoint& point) {
   if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) {
     return cost::NotPredicted{"too many"};
   }
-  const Seconds step = sim::predict_folded(point).totals.step;
-  if (std::isfinite(step.value()) && step >= Seconds(0)) return step;
-  std::fprintf(stderr, "a step of %g seconds\n", step.value());
-  std::abort();
+  try {
+    const Seconds step = sim::predict_folded(point).totals.step;
+    if (std::isfinite(step.value()) && step >= Seconds(0)) return step;
+    std::fprintf(stderr, "a step of %g seconds\n", step.value());
+    std::abort();
+  } catch (const sim::NeedsFlow& reason) {
+    return cost::NotPredicted{reason.what()};
+  }
 }
 
 // As paceline-sim does, by formulas in place of simulations.

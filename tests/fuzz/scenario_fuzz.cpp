@@ -43,10 +43,13 @@ constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
   if (cost::transfers_about(point) > transfers_max) return;
-  const double step = sim::predict_folded(point).totals.step.value();
-  if (std::isfinite(step) && step >= 0) return;
-  std::fprintf(stderr, "a step of %g seconds\n", step);
-  std::abort();
+  try {
+    const double step = sim::predict_folded(point).totals.step.value();
+    if (std::isfinite(step) && step >= 0) return;
+    std::fprintf(stderr, "a step of %g seconds\n", step);
+    std::abort();
+  } catch (const sim::NeedsFlow&) {
+  }
 }
 
 void read_and_predict(const std::string& path, std::string_view text) {

@@ -95,7 +95,8 @@ std::vector<fs::path> documents() {
   std::vector<fs::path> all;
   const auto add = [&](const auto& entries) {
     for (const fs::directory_entry& entry : entries) {
-      if (entry.path().extension() == ".md") all.push_back(entry.path());
+      const bool is_ours = entry.path().string().find("/node_modules/") == std::string::npos;
+      if (is_ours && entry.path().extension() == ".md") all.push_back(entry.path());
     }
   };
   add(fs::directory_iterator(root));

@@ -23,19 +23,23 @@ namespace {
 using Identity = std::pair<dev_t, ino_t>;
 
 // Streams that have ended. They stay open, so that nothing else gets their numbers.
-struct Ended {
-  std::unique_ptr<Input> input;
-  std::shared_ptr<const std::string> bytes;
+struct EndedStreams {
+  struct Stream {
+    std::unique_ptr<Input> input;
+    std::shared_ptr<const std::string> bytes;
+  };
+  std::mutex mutex;
+  std::map<Identity, Stream> all;
 };
 
-std::mutex& mutex_of_ended() {
-  static std::mutex mutex;
-  return mutex;
+EndedStreams& ended_streams() {
+  static EndedStreams streams;
+  return streams;
 }
 
-std::map<Identity, Ended>& all_ended() {
-  static std::map<Identity, Ended> all;
-  return all;
+bool is_regular(int number) {
+  struct stat found {};
+  return ::fstat(number, &found) == 0 && S_ISREG(found.st_mode);
 }
 
 Identity identity_of_open(int number) {
@@ -58,15 +62,6 @@ std::optional<std::chrono::seconds> silence_allowed() {
 std::string name_of_input(const std::string& path) {
   return path == standard_input ? "standard input" : path;
 }
-
-namespace {
-
-bool is_regular(int number) {
-  struct stat found {};
-  return ::fstat(number, &found) == 0 && S_ISREG(found.st_mode);
-}
-
-}  // namespace
 
 Input::Input(const std::string& path) {
   // A file that standard input is has a place of its own in each who reads it.
@@ -113,8 +108,9 @@ std::shared_ptr<const std::string> bytes_of_stream(
     std::unique_ptr<Input> input, std::uint64_t most,
     const std::function<bool(const std::string&)>& goes_on) {
   const Identity identity = identity_of_open(input->number());
-  const std::lock_guard lock(mutex_of_ended());
-  if (const auto found = all_ended().find(identity); found != all_ended().end()) {
+  EndedStreams& ended = ended_streams();
+  const std::lock_guard lock(ended.mutex);
+  if (const auto found = ended.all.find(identity); found != ended.all.end()) {
     return found->second.bytes;
   }
   constexpr std::size_t block = std::size_t{1} << 20;
@@ -126,7 +122,7 @@ std::shared_ptr<const std::string> bytes_of_stream(
     const std::size_t count = input->read(bytes->data() + before, bytes->size() - before);
     bytes->resize(before + count);
     if (count == 0) {
-      all_ended().emplace(identity, Ended{std::move(input), bytes});
+      ended.all.emplace(identity, EndedStreams::Stream{std::move(input), bytes});
       break;
     }
     if (is_judged || bytes->size() < block) continue;

@@ -10,6 +10,7 @@
 #include "traces/json/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"
+#include "traces/text/plain_text.h"
 
 namespace paceline::traces::horovod {
 namespace {
@@ -128,8 +129,7 @@ class Broken {
  private:
   void count(std::size_t at) {
     if (found_.broken++ > 0) return;
-    const std::string_view before = text_.substr(0, at);
-    found_.first_broken_line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
+    found_.first_broken_line = line_at(text_, at);
     const std::string_view rest = text_.substr(at);
     found_.first_broken = shown(rest.substr(0, rest.find_first_of("\r\n")));
   }

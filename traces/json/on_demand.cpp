@@ -11,14 +11,13 @@
 namespace paceline::traces {
 namespace {
 
+// `at`: the byte; nullopt where it is not found by reading on, but for the whole of the text.
 FormatError not_json(std::string_view text, std::optional<std::size_t> at, const std::string& why,
                      const char* what_to_give) {
-  const std::string what = "is not JSON, or cut off";
-  // Not found by reading on, but for the whole of the text.
-  if (!at) return {0, what + ", at byte " + std::to_string(text.size()) + ": " + why, what_to_give};
-  const auto before = text.substr(0, *at);
-  const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-  return {line, what + ", at byte " + std::to_string(*at) + ": " + why, what_to_give};
+  return {
+      at ? line_at(text, *at) : 0,
+      "is not JSON, or cut off, at byte " + std::to_string(at.value_or(text.size())) + ": " + why,
+      what_to_give};
 }
 
 std::string_view without_blanks(std::string_view json) {

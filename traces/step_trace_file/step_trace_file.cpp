@@ -28,56 +28,52 @@ constexpr std::string_view schema = "paceline.trace/2", any_schema = "paceline.t
 constexpr const char* what_to_give =
     "give what paceline run, measure or import wrote as a trace, whole";
 
-std::string numbered(const char* list, std::size_t i) {
-  return std::string(list) + ": [" + std::to_string(i) + "]";
+void expect(bool holds, const char* what) {
+  if (!holds) throw std::runtime_error(what);
 }
 
-void check_times(const training::Interval& ran) {
-  constexpr double longest_s = 1e9;  // as of any time that is measured
-  // Written so that what is no number fails.
-  if (!(ran.start >= Seconds(0))) throw std::runtime_error("starts before 0, or at no number");
-  if (!(ran.end >= ran.start)) throw std::runtime_error("ends before it starts, or at no number");
-  if (!(ran.end <= Seconds(longest_s))) throw std::runtime_error("ends beyond 1e9 s");
+// Checks each of a list. What is wrong names its place.
+template <class List, class Check>
+void check_each(const char* name, const List& list, const Check& check) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    try {
+      check(list[i], i);
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(std::string(name) + ": [" + std::to_string(i) +
+                               "]: " + error.what());
+    }
+  }
 }
+
+constexpr Seconds longest(1e9);  // as of any time that is measured
 
 // No memory holds more; sums of that many do not overflow.
 void check_sizes(const training::Operation& operation) {
-  constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56,
-                          elements_most = std::uint64_t{1} << 40;
+  constexpr std::uint64_t bytes_most = std::uint64_t{1} << 56;
+  constexpr ElementCount elements_most(std::uint64_t{1} << 40);
   for (const ElementCount gradient : operation.gradients) {
-    if (gradient.value() > elements_most)
-      throw std::runtime_error("gradients: has more than 2^40 elements");
+    expect(gradient <= elements_most, "gradients: has more than 2^40 elements");
   }
   const auto* call = call_of(operation);
   if (call == nullptr) return;
-  if (call->element_size.value() > 1024)
-    throw std::runtime_error("element_size_bytes: is more than 1024");
-  if (call->element_size == ElementSize(0)) throw std::runtime_error("element_size_bytes: is 0");
-  if (call->count.value() > bytes_most / call->element_size.value()) {
-    throw std::runtime_error("count: is of more than 2^56 bytes");
-  }
+  expect(call->element_size.value() <= 1024, "element_size_bytes: is more than 1024");
+  expect(call->element_size > ElementSize(0), "element_size_bytes: is 0");
+  expect(call->count.value() <= bytes_most / call->element_size.value(),
+         "count: is of more than 2^56 bytes");
 }
 
 // What of training::find_fault a program that ran must keep, whatever carried out its calls.
 void check_program(const training::StepProgram& program) {
-  for (std::size_t i = 0; i < program.lanes.size(); ++i) {
-    if (program.lanes[i].in_flight == 0)
-      throw std::runtime_error(numbered("lanes", i) + ": in_flight: is 0");
-  }
-  for (std::size_t i = 0; i < program.operations.size(); ++i) {
-    const training::Operation& operation = program.operations[i];
-    try {
-      if (operation.lane >= program.lanes.size())
-        throw std::runtime_error("lane: there is none of that number");
-      const auto is_before = [i](training::OperationId before) { return before < i; };
-      if (!std::ranges::all_of(operation.after, is_before)) {
-        throw std::runtime_error("after: names an operation that is not before it");
-      }
-      check_sizes(operation);
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error(numbered("operations", i) + ": " + error.what());
-    }
-  }
+  check_each("lanes", program.lanes, [](const training::Lane& lane, std::size_t) {
+    expect(lane.in_flight > 0, "in_flight: is 0");
+  });
+  check_each("operations", program.operations, [&](const auto& operation, std::size_t i) {
+    expect(operation.lane < program.lanes.size(), "lane: there is none of that number");
+    const auto is_before = [i](training::OperationId before) { return before < i; };
+    expect(std::ranges::all_of(operation.after, is_before),
+           "after: names an operation that is not before it");
+    check_sizes(operation);
+  });
 }
 
 void check_intervals(const StepTrace& trace, const std::vector<training::Interval>& intervals) {
@@ -86,57 +82,47 @@ void check_intervals(const StepTrace& trace, const std::vector<training::Interva
     throw std::runtime_error("intervals: are " + std::to_string(intervals.size()) +
                              ", the operations " + std::to_string(operations));
   }
-  for (std::size_t i = 0; i < intervals.size(); ++i) {
-    try {
-      check_times(intervals[i]);
-      if (intervals[i].released_by && *intervals[i].released_by >= i) {
-        throw std::runtime_error("is released by an operation that is not before it");
-      }
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error(numbered("intervals", i) + ": " + error.what());
-    }
-  }
+  check_each("intervals", intervals, [](const training::Interval& ran, std::size_t i) {
+    // What is no number fails.
+    expect(ran.start >= Seconds(0), "starts before 0, or at no number");
+    expect(ran.end >= ran.start, "ends before it starts, or at no number");
+    expect(ran.end <= longest, "ends beyond 1e9 s");
+    expect(!ran.released_by || *ran.released_by < i,
+           "is released by an operation that is not before it");
+  });
 }
 
 // `taken` has the ranks of the classes before.
 void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
-  if (ranks.empty()) throw std::runtime_error("ranks: has none");
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (index(ranks[i]) >= traced_ranks_most) {
-      throw std::runtime_error("ranks: has " + more_than_a_run_has(index(ranks[i])));
+  expect(!ranks.empty(), "ranks: has none");
+  for (const Rank rank : ranks) {
+    if (index(rank) >= traced_ranks_most) {
+      throw std::runtime_error("ranks: has " + more_than_a_run_has(index(rank)));
     }
-    if (i > 0 && ranks[i] < ranks[i - 1]) throw std::runtime_error("ranks: are not ascending");
-    if (taken[index(ranks[i])]) {
-      throw std::runtime_error("ranks: has " + std::to_string(index(ranks[i])) + " twice");
-    }
-    taken[index(ranks[i])] = true;
+    auto is_taken = taken[index(rank)];
+    if (is_taken) throw std::runtime_error("ranks: has " + std::to_string(index(rank)) + " twice");
+    is_taken = true;
   }
+  expect(std::ranges::is_sorted(ranks), "ranks: are not ascending");
 }
 
 // Throws std::runtime_error, with the place.
 void check(const TraceRun& run) {
   const StepTrace& trace = run.trace;
-  if (run.batch_per_gpu == 0U) throw std::runtime_error("batch_per_gpu: is 0");
+  expect(run.batch_per_gpu != 0U, "batch_per_gpu: is 0");
   for (const Seconds length : run.step_lengths) {
-    if (!(length > Seconds(0) && length <= Seconds(1e9))) {
-      throw std::runtime_error("step_lengths_s: has one that is not between 0 and 1e9 s");
-    }
+    expect(length > Seconds(0) && length <= longest,
+           "step_lengths_s: has one that is not between 0 and 1e9 s");
   }
   check_program(trace.program);
-  if (trace.classes.empty()) throw std::runtime_error("classes: has none");
+  expect(!trace.classes.empty(), "classes: has none");
   std::vector<bool> taken(traced_ranks_most);
-  for (std::size_t i = 0; i < trace.classes.size(); ++i) {
-    const RankClass& members = trace.classes[i];
-    try {
-      check_ranks(members.ranks, taken);
-      if (i > 0 && members.ranks.front() < trace.classes[i - 1].ranks.front()) {
-        throw std::runtime_error("ranks: classes are not in the order of their first ranks");
-      }
-      check_intervals(trace, members.intervals);
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error(numbered("classes", i) + ": " + error.what());
-    }
-  }
+  check_each("classes", trace.classes, [&](const RankClass& members, std::size_t i) {
+    check_ranks(members.ranks, taken);
+    expect(i == 0 || trace.classes[i - 1].ranks.front() < members.ranks.front(),
+           "ranks: classes are not in the order of their first ranks");
+    check_intervals(trace, members.intervals);
+  });
 }
 
 TraceRun run_in(const JsonValue& in) {

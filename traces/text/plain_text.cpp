@@ -21,14 +21,14 @@ bool begins_as_json(std::string_view text) {
 
 bool may_begin_text(std::string_view first) { return first.find('\0') == first.npos; }
 
+std::size_t line_at(std::string_view text, std::size_t byte) {
+  return static_cast<std::size_t>(std::ranges::count(text.substr(0, byte), '\n')) + 1;
+}
+
 std::string_view plain_text(std::string_view text) {
   const std::size_t odd = text.find('\0');
-  if (odd != std::string_view::npos) {
-    const auto before = text.substr(0, odd);
-    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-    throw FormatError(line, "is not text: it has a zero byte", "give the log itself");
-  }
-  return without_mark(text);
+  if (odd == std::string_view::npos) return without_mark(text);
+  throw FormatError(line_at(text, odd), "is not text: it has a zero byte", "give the log itself");
 }
 
 }  // namespace paceline::traces

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace paceline::traces {
@@ -12,6 +13,9 @@ namespace paceline::traces {
 
 // Whether bytes that begin a file may begin a text: none is zero.
 [[nodiscard]] bool may_begin_text(std::string_view first);
+
+// The line, from 1, that a byte of a text is in.
+[[nodiscard]] std::size_t line_at(std::string_view text, std::size_t byte);
 
 // The text without a byte order mark. Throws FormatError where it has a zero byte.
 [[nodiscard]] std::string_view plain_text(std::string_view text);

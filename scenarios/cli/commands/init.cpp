@@ -84,7 +84,8 @@ Action attach_init(CommandOptions& app) {
                  "Ethernet (default: rdma).")
       .one_of({"rdma", "tcp"});
   app.add_option("--strategy", wishes.strategy,
-                 "The strategy that reduces gradients, such as ddp or fsdp.");
+                 "The strategy that reduces gradients, such as ddp or fsdp.")
+      .suggests(strategy_names);
   const Option trace = app.add_option(
       "--trace", options->traces,
       "Take compute, batch, strategy and GPU from this trace of a profiler, which import "

@@ -21,22 +21,19 @@ struct NetworkOptions {
 
 // A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of
 // the document that names it). `name` is what messages point at.
-[[nodiscard]] workload::Network load_network(const Field& name, const NetworkOptions& options);
-
-// The same. Each thread keeps the last few that it asked for: reading one takes longer than all
-// else of a scenario.
-[[nodiscard]] std::shared_ptr<const workload::Network> shared_network(
-    const Field& name, const NetworkOptions& options);
+// Each thread keeps the last few: reading one takes longer than all else of a scenario.
+[[nodiscard]] std::shared_ptr<const workload::Network> load_network(const Field& name,
+                                                                    const NetworkOptions& options);
 
 // A device, by shipped name or path, likewise.
 [[nodiscard]] workload::Device load_device(const Field& name);
 
 // Of the files of networks, devices and clusters that stand alone.
-[[nodiscard]] std::span<const settings::Key> network_file_keys();
-[[nodiscard]] std::span<const settings::Key> device_file_keys();
-[[nodiscard]] std::span<const settings::Key> cluster_file_keys();
+[[nodiscard]] std::span<const Key> network_file_keys();
+[[nodiscard]] std::span<const Key> device_file_keys();
+[[nodiscard]] std::span<const Key> cluster_file_keys();
 
-[[nodiscard]] std::span<const settings::Key> cluster_keys();
+[[nodiscard]] std::span<const Key> cluster_keys();
 
 // The `cluster` section, which may name a preset that gives what the section lacks. One node unless
 // it says more; a network bandwidth of 0 when none is given.

@@ -10,7 +10,7 @@
 namespace paceline::loader {
 
 // Of `groups`, for its table.
-[[nodiscard]] std::span<const settings::Form> pcie_group_forms();
+[[nodiscard]] std::span<const Form> pcie_group_forms();
 
 // What intra_node says of PCIe below its CPUs: `groups`, or switches that are all alike, and how
 // these stage; nullopt where it says neither. Of two files that lie over one another the upper

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/settings/key.h"
 #include "models/shipped_file.h"
+#include "scenarios/loader/document/section.h"
 #include "scenarios/loader/job/prices.h"
 
 namespace paceline {
@@ -43,9 +43,9 @@ struct Machine {
 
 namespace loader {
 
-[[nodiscard]] std::span<const settings::Key> catalogue_keys();
-[[nodiscard]] std::span<const settings::Key> machine_keys();  // of an entry of its `machines`
-[[nodiscard]] std::span<const settings::Key> spot_keys();     // of a machine, where it is a map
+[[nodiscard]] std::span<const Key> catalogue_keys();
+[[nodiscard]] std::span<const Key> machine_keys();  // of an entry of its `machines`
+[[nodiscard]] std::span<const Key> spot_keys();     // of a machine, where it is a map
 
 struct Catalogue {
   std::string name;

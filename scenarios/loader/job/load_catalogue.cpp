@@ -17,17 +17,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Form;
-using settings::Fraction;
-using settings::Key;
-using settings::Map;
-using settings::required;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
-using settings::Time;
-
 constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
 
 constexpr std::array machines_forms{Form{Map{machine_keys}, Form::Of::list}};

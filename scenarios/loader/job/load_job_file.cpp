@@ -113,7 +113,7 @@ void JobReader::read_workload() {
     }
     return;
   }
-  workload_.network = loader::shared_network(
+  workload_.network = loader::load_network(
       section.require("model"), {.sequence = section.find<std::uint64_t>("sequence"),
                                  .pretraining_heads = section.get<bool>("pretraining_heads"),
                                  .fused_attention = section.get<bool>("fused_attention")});
@@ -236,26 +236,20 @@ void JobReader::read_measured() {
   }
 }
 
-std::vector<Field> fields_or(Section& file, const char* key, const Field& by_default) {
-  const auto given = file.field(key);
-  return elements_of(given ? *given : by_default);
-}
-
-// A list that holds unless the file has one.
-Field list_of(const loader::DocumentPtr& document, const char* key,
-              std::initializer_list<const char*> words) {
-  std::vector<loader::Node> list;
-  for (const char* word : words) list.emplace_back(word);
-  return {document, loader::Node(std::move(list)), key};
+// Of a list, which its table spells where the file has none.
+std::vector<Field> fields_of(Section& file, std::string_view key) {
+  if (const auto given = file.field(key)) return elements_of(*given);
+  const auto& row = *std::ranges::find(loader::job_file_keys(), key, &settings::Key::name);
+  const auto document =
+      loader::parse_document("the default", std::get<std::string_view>(row.unless_given));
+  return elements_of({document, document->root, std::string(key)});
 }
 
 void JobReader::read_strategies() {
   const auto names = loader::strategies_of_jobs();
-  const auto caps =
-      fields_or(file_, "bucket_caps", list_of(document_, "bucket_caps", {"25MiB", "100MiB"}));
+  const auto caps = fields_of(file_, "bucket_caps");
   for (const Field& cap : caps) (void)cap.bytes();
-  for (const Field& field :
-       fields_or(file_, "strategies", list_of(document_, "strategies", {"ddp", "fsdp"}))) {
+  for (const Field& field : fields_of(file_, "strategies")) {
     const std::string name(names[field.word(names)]);
     const auto keys = training::find_strategy(name)->keys;
     if (std::ranges::find(keys, "bucket_cap", &settings::Key::name) == keys.end()) {
@@ -276,8 +270,7 @@ void JobReader::read_pricings() {
 void JobReader::read_catalogues() {
   std::set<std::string> names;
   std::vector<Machine> all;
-  for (const Field& field : fields_or(
-           file_, "catalogue", list_of(document_, "catalogue", {"aws", "azure", "gcp", "oci"}))) {
+  for (const Field& field : fields_of(file_, "catalogue")) {
     auto catalogue = loader::load_catalogue(field, prices_);
     if (!names.insert(catalogue.name).second) {
       field.fail(fmt::format("is named {}, as another one is", catalogue.name),

@@ -37,10 +37,10 @@ Opened connection_to(const Port& port) {
 void introduce(Link& link, const RankIdentity& identity) {
   const auto end = steady_now() + patient.connect;
   const std::string hello = to_text(own_greeting(identity, "", false));
-  link.send(to_bytes(FrameKind::hello, 0, hello), end);
+  link.send(FrameKind::hello, 0, hello, end);
   const std::string answer = link.receive(end).value().body;
   const std::string rank_0 = answer.substr(0, answer.rfind('\n') + 1);
-  link.send(to_bytes(FrameKind::proof, 0, proof_of("other rank", "", hello, rank_0)), end);
+  link.send(FrameKind::proof, 0, proof_of("other rank", "", hello, rank_0), end);
 }
 
 void expect_all(const std::vector<std::string>& said, const std::string& pattern) {

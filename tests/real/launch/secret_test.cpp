@@ -106,7 +106,8 @@ TEST(Secret, StrangersEndNoRun) {
   const auto end = steady_now() + patient.connect;
   Link link(std::move(connect_to(local_address(port.listener), end).socket));
   const std::string hello = to_text(own_greeting(rank_of(1, 2), "", true));
-  link.send(to_bytes(FrameKind::hello, 0, hello) + to_bytes(FrameKind::proof, 0, "0000"), end);
+  link.send(FrameKind::hello, 0, hello, end);
+  link.send(FrameKind::proof, 0, "0000", end);
   const auto said = as_threads(2, [&](std::uint32_t rank) {
     Rendezvous where = port.rendezvous(rank);
     where.secret = "0123456789abcdef";

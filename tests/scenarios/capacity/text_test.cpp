@@ -1,10 +1,9 @@
-#include "scenarios/capacity/text.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "models/text/number.h"
+#include "scenarios/capacity/answer.h"
 #include "scenarios/loader/job/money.h"
 
 namespace paceline::capacity {

@@ -235,7 +235,8 @@ TEST_F(Executor, IsKilledWhenItIsTooLate) {
 }
 
 TEST_F(Executor, MayTakeTheTimeThatItHas) {
-  replace_executor("read line; sleep 0.3; echo '{\"id\": 0, \"failure\": \"slow\"}'\n");
+  replace_executor(
+      "read line; sleep 0.3; echo '{\"id\": 0, \"failure\": \"slow\", \"refused\": false}'\n");
   expect_environment_trouble(run({"flow.yaml"}), "4 GPUs: slow");
 }
 
@@ -265,8 +266,8 @@ TEST_F(Executor, HasALimitThatIsATime) {
 // The second point is answered as the first one should have been: each reply has its point's id.
 TEST_F(Executor, MayAnswerMoreThanItIsAsked) {
   replace_executor(
-      "while read line; do echo '{\"id\": 0, \"failure\": \"a\"}'; "
-      "echo '{\"id\": 0, \"failure\": \"b\"}'; done\n");
+      "while read line; do echo '{\"id\": 0, \"failure\": \"a\", \"refused\": false}'; "
+      "echo '{\"id\": 0, \"failure\": \"b\", \"refused\": false}'; done\n");
   const Ended ended = run({"flow.yaml", "--set", "gpus=[2, 4]", "--jobs", "1", "--json", "-"});
   EXPECT_EQ(ended.exit_code, 3);
   const json points = json::parse(ended.out).at("points");
@@ -276,7 +277,8 @@ TEST_F(Executor, MayAnswerMoreThanItIsAsked) {
 
 // A failure costs its point: the others are predicted, and the JSON says which was not and why.
 TEST_F(Executor, CostsOnlyThePointThatItFailed) {
-  replace_executor("read line; echo '{\"id\": 0, \"failure\": \"out of luck\"}'\n");
+  replace_executor(
+      "read line; echo '{\"id\": 0, \"failure\": \"out of luck\", \"refused\": false}'\n");
   const Ended ended =
       run({"flow.yaml", "--set", "sweep.simulation.fidelity=[flow, folded]", "--json", "-"});
   expect_environment_trouble(ended, "4 GPUs, simulation.fidelity=flow: out of luck");

@@ -67,17 +67,18 @@ void expect_folded_as_flow(std::vector<std::string> settings) {
 // No two of the 48 nodes are alike, and their flows meet in ever new sets: each is followed.
 TEST(OtherJobs, AreFollowedWhereNothingIsAlike) { expect_folded_as_flow({}); }
 
-// Ranks that cannot be folded are each simulated, and the result says why.
-TEST(OtherJobs, AreSimulatedRankByRankWhereNotificationsQueue) {
+// A fallback is nothing but flow, and the result says which fidelity it has and why.
+TEST(OtherJobs, AreSimulatedByFlowWhereNotificationsQueue) {
   const Folder folder;
   folder.write("jobs.yaml", drawn_jobs);
   const std::string trees = "collective.algorithm=double_binary_tree",
                     announced = "cluster.network.receives=announced";
   const json folded = point_of(folder, {trees, announced}),
              flow = point_of(folder, {trees, announced, "simulation.fidelity=flow"});
+  EXPECT_EQ(folded.at("fidelity"), "flow");
   const json& assumed = folded.at("assumed");
   const auto unfolded = std::count_if(assumed.begin(), assumed.end(), [](const json& sentence) {
-    return sentence.get<std::string>().rfind("folded: every rank is simulated, because ", 0) == 0;
+    return sentence.get<std::string>().rfind("folded: fell back to flow: ", 0) == 0;
   });
   EXPECT_EQ(unfolded, 1) << assumed;
   for (const char* part : {"step_s", "communication_s"}) {
@@ -87,8 +88,7 @@ TEST(OtherJobs, AreSimulatedRankByRankWhereNotificationsQueue) {
   EXPECT_EQ(folded.at("transfers"), flow.at("transfers"));
   const Ended table = paceline(
       {"run", "jobs.yaml", "--assumptions", "--set", trees, "--set", announced}, folder.path());
-  EXPECT_NE(table.out.find("folded: every rank is simulated, because "), std::string::npos)
-      << table.out;
+  EXPECT_NE(table.out.find("folded: fell back to flow: "), std::string::npos) << table.out;
 }
 
 // In turn, on leaves of four, every leaf has two nodes of each job: as many hops of each ring stay

@@ -1,12 +1,11 @@
 // What is known of a point by --known, and not by the file.
 
-#include "scenarios/loader/measured_row.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"

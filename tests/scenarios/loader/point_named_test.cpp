@@ -1,12 +1,11 @@
 // A point of a grid by values of its axes.
 
-#include "scenarios/loader/axis_value.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "scenarios/errors.h"
+#include "scenarios/loader/axis_value.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

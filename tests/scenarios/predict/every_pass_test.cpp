@@ -47,11 +47,10 @@ constexpr Fault faults[] = {
     {"answers for another", "printf '%s\\n' \"$reply\" | sed 's/\"id\":[0-9]*/\"id\":4711/'"},
     {"answers as before", "cat before"},
     {"answers without ranks",
-     "printf '%s\\n' \"$reply\" | sed "
-     "'s/\"classes\":.*,\"fidelity\"/\"classes\":[],\"fidelity\"/'"},
+     "printf '%s\\n' \"$reply\" | sed 's/\"classes\":.*/\"classes\":[]}/'"},
     {"fails",
      "printf '%s\\n' \"$line\" | sed 's/.*\"id\":\\([0-9]*\\).*/{\"id\":\\1,"
-     "\"failure\":\"out of luck\"}/'"},
+     "\"failure\":\"out of luck\",\"refused\":false}/'"},
     {"says nothing", "echo"},
 };
 constexpr Fault too_late{"is too late", "exec sleep 600"};

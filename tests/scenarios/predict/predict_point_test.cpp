@@ -160,7 +160,6 @@ TEST(Calibrated, StepsAreTheSameInEveryFidelity) {
                         .predicted->totals.step.value());
   }
   EXPECT_NEAR(steps[0], steps[1], 1e-9);
-  EXPECT_NEAR(steps[0], steps[2], 1e-9);
 }
 
 // Logs are of one call alone.

@@ -1,11 +1,10 @@
-#include "scenarios/prepare/calibrated.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/prepare/calibrated.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "tests/traces/kineto/kineto_fixture.h"
-#include "traces/learn/step_profile.h"
 #include "traces/json/on_demand.h"
+#include "traces/learn/step_profile.h"
 
 namespace paceline::traces {
 namespace {

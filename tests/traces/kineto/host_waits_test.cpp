@@ -1,8 +1,7 @@
-#include "traces/kineto/host.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/traces/kineto/kineto_fixture.h"
+#include "traces/kineto/host.h"
 #include "traces/kineto/kineto.h"
 
 namespace paceline::traces::kineto {

@@ -1,10 +1,9 @@
-#include "traces/mpi_benchmarks/collectives.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/traces/collective_log/fixture.h"
+#include "traces/mpi_benchmarks/collectives.h"
 #include "traces/ping_pong/ping_pong.h"
 
 namespace paceline::traces {

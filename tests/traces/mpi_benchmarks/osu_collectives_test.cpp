@@ -1,11 +1,10 @@
-#include "traces/mpi_benchmarks/collectives.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "tests/traces/collective_log/fixture.h"
+#include "traces/mpi_benchmarks/collectives.h"
 
 namespace paceline::traces {
 namespace {
