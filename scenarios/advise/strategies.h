@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/advise/options.h"
+#include "scenarios/advise/search.h"
 #include "scenarios/predict/attempt.h"
 
 namespace paceline::advise {

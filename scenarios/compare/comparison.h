@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct Difference {
 // By definition a step is compute + exposed communication + time in which neither lane is busy, all
 // of the rank that ends last.
 // 1. Transfers. On each side the calls' transfer times (the shortest of any rank, so without
-//    waiting) are fitted as a + b x size (transfer_fit.h). Their sum differs between the sides by
+//    waiting) are fitted as a + b x size (fit_transfers). Their sum differs between the sides by
 //    latency, the difference of a x calls; bandwidth, that of b x bytes; and the fits' residuals.
 // 2. Only exposed communication matters: its difference counts as the transfers' as far as it has
 //    their sign and does not exceed theirs, and is divided in proportion.
@@ -97,5 +98,20 @@ void write_text(std::ostream& out, const Comparison& comparison);
 
 // paceline.comparison/1: SI base units, the unit in the key. One object, ends with a line break.
 void write_json(std::ostream& out, const Comparison& comparison);
+
+// The time of a call as latency + size / bandwidth.
+struct TransferFit {
+  Seconds latency;          // of a call, however small
+  double seconds_per_byte;  // the inverse of a bandwidth
+  bool has_sizes = false;   // else latency is not told apart: all is seconds_per_byte
+};
+
+// Robust, as a call that met an interruption must not tilt the line: the median time of each size,
+// then the line of Theil and Sen through those, each pair weighted by the difference of its sizes
+// (P. K. Sen, JASA 63, 1968; with weights: G. L. Sievers, JASA 73, 1978), its height the median of
+// what is left. Neither coefficient is below 0. Sizes that differ by less than a factor of two
+// are taken for one: from them the height would be extrapolated.
+// Precondition: at least one call.
+[[nodiscard]] TransferFit fit_transfers(std::span<const CallTimes> calls);
 
 }  // namespace paceline::compare

@@ -8,7 +8,6 @@
 #include "models/units/parse.h"
 #include "scenarios/doctor/doctor.h"
 #include "scenarios/doctor/recommend.h"
-#include "scenarios/doctor/recording.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::doctor {

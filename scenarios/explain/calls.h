@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/run/resolved_point.h"
-#include "scenarios/explain/timeline.h"
+#include "scenarios/explain/terms.h"
 #include "scenarios/outcome/point_outcome.h"
 
 namespace paceline::explain {

@@ -10,7 +10,6 @@
 #include "scenarios/errors.h"
 #include "scenarios/explain/explanation.h"
 #include "scenarios/explain/formulas.h"
-#include "scenarios/explain/sources.h"
 #include "scenarios/predict/attempt.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/prepare/resolve.h"

@@ -9,7 +9,7 @@
 #include "models/cost/composed_step.h"
 #include "models/run/as_it_ran.h"
 #include "models/units/parse.h"
-#include "scenarios/advise/options.h"
+#include "scenarios/advise/search.h"
 #include "scenarios/predict/attempt.h"
 #include "scenarios/prepare/resolve.h"
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,11 +14,15 @@
 #include "models/settings/settings.h"
 #include "models/shipped_file.h"
 #include "models/text/json_writer.h"
+#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/loader/job/catalogue.h"
+#include "scenarios/loader/job/job_keys.h"
+#include "scenarios/loader/load_scenario.h"
 #include "scenarios/schema/key_words.h"
-#include "scenarios/schema/patterns.h"
 #include "scenarios/schema/rules.h"
 
 namespace paceline::schema {
+
 namespace {
 
 using settings::Form;
@@ -348,5 +353,22 @@ std::string json_schema(const Kind& kind) {
   JsonWriter(text, 1).value(SchemaWriter(kind).write());
   return text + '\n';
 }
+
+namespace {
+
+constexpr std::array rows{
+    Kind{"scenario", "what is predicted and measured", loader::scenario_keys, true},
+    Kind{"job", "what capacity plans for", loader::job_file_keys},
+    Kind{"catalogue", "machines and what they cost", loader::catalogue_keys},
+    Kind{"cluster", "nodes and what joins them, as cluster.preset names it",
+         loader::cluster_file_keys},
+    Kind{"network", "a neural network's layers, as workload.model names it",
+         loader::network_file_keys},
+    Kind{"device", "a GPU, as workload.device names it", loader::device_file_keys},
+};
+
+}  // namespace
+
+std::span<const Kind> kinds() { return rows; }
 
 }  // namespace paceline::schema

@@ -5,7 +5,6 @@
 
 #include "models/settings/key.h"
 
-// What the tables of keys say, in words: for documents, comments and descriptions.
 namespace paceline::schema {
 
 // The values that a key takes: "1 to 64", "a time above 0"; empty for a section.
@@ -22,5 +21,22 @@ namespace paceline::schema {
 // A sentence on the key: what it needs, means, and what holds unless it is given.
 [[nodiscard]] std::string description_of(const settings::Key& key,
                                          std::span<const settings::Key> table);
+
+// A pattern, and what to write where a text does not match it.
+struct Pattern {
+  std::string expression, hint;
+};
+
+[[nodiscard]] Pattern pattern_of(const settings::Time& time);
+[[nodiscard]] Pattern pattern_of(const settings::Bandwidth& bandwidth);
+[[nodiscard]] Pattern pattern_of(const settings::Size& size);
+[[nodiscard]] Pattern pattern_of(const settings::ComputeSpeed& speed);
+[[nodiscard]] Pattern pattern_of(const settings::Throughput& throughput);
+// Of a part of the whole with its sign, "20%"; a bare number is a number.
+[[nodiscard]] Pattern pattern_of(const settings::Fraction& part);
+[[nodiscard]] Pattern pattern_of(const settings::VersionNumber& version);
+
+// The text itself, where it stands in an expression.
+[[nodiscard]] std::string escaped(std::string_view text);
 
 }  // namespace paceline::schema

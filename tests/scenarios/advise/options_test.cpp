@@ -1,5 +1,3 @@
-#include "scenarios/advise/options.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "models/training/strategy.h"
+#include "scenarios/advise/search.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -1,9 +1,8 @@
-#include "scenarios/claims/trial.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "scenarios/claims/verdict.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -1,9 +1,8 @@
-#include "scenarios/compare/transfer_fit.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "scenarios/compare/comparison.h"
 #include "tests/scenarios/compare/calls.h"
 
 namespace paceline::compare {

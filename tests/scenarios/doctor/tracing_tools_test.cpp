@@ -1,12 +1,11 @@
 // What is there to record with is found by files alone.
 
-#include "scenarios/doctor/tracing_tools.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "scenarios/doctor/recording.h"
+#include "scenarios/doctor/doctor.h"
+#include "scenarios/doctor/recommend.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::doctor {

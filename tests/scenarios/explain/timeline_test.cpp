@@ -1,8 +1,8 @@
-#include "scenarios/explain/timeline.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "scenarios/explain/terms.h"
 
 namespace paceline::explain {
 namespace {

@@ -1,7 +1,5 @@
 // Patterns take what the parsers of units take, and refuse what those refuse.
 
-#include "scenarios/schema/patterns.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 
 #include "models/units/parse.h"
 #include "models/units/unit_names.h"
+#include "scenarios/schema/key_words.h"
 
 namespace paceline::schema {
 namespace {
