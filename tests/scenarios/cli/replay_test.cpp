@@ -320,7 +320,8 @@ TEST(WorkloadTrace, RefusesWhatATraceCannotGive) {
   refused("trace: one.trace, calls: as_traced", "ddp", "makes its own collectives");
   refused("trace: one.trace, calls: as_traced", "traced",
           "calls as traced need 1 ranks, and the cluster has 2");
-  refused("trace: one.trace, precision: {gradient: fp16}", "traced", "of its type");
+  refused("trace: one.trace, precision: {gradient: fp16}", "traced",
+          "sends gradients in the type of the trace");
   refused("trace: none.trace", "traced", "none.trace");
   folder.write("empty.trace", "");
   refused("trace: empty.trace", "traced", "empty.trace");
