@@ -42,21 +42,22 @@ cmake -G Ninja -S "$consumer" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" "
 cmake --build "$folder/build" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 "$folder/build/consumer"
 
-# What it added stands in every list that the commands make, and its strategy is predicted and searched.
+# What it added stands in every list that the commands make, and its strategy is predicted and searched:
+# beside the programs that commands start.
+cp "$folder/build/consumer" "$prefix/bin/consumer"
 with() {  # WORD COMMAND...
   local word=$1
   shift
-  "$folder/build/consumer" "$@" >"$folder/out" 2>"$folder/err" || { cat "$folder/err"; fail "consumer $*"; }
+  "$prefix/bin/consumer" "$@" >"$folder/out" 2>"$folder/err" || { cat "$folder/err"; fail "consumer $*"; }
   grep -qF "$word" "$folder/out" || fail "consumer $* does not say $word"
 }
-scenario=$prefix/share/paceline/scenarios/library/whatif-bucket-bert-large-10gbe.yaml
+scenario=$prefix/share/paceline/scenarios/library/hkbu-bert-large-10gbe.yaml
 with layer_by_layer list strategies
 with star list algorithms
 with layer_by_layer schema
 with layers_together schema
-with layer_by_layer completion bash
 with layer_by_layer strategies "$scenario" --set gpus=8
-with layers_together advise "$scenario" --set training.strategy=layer_by_layer
-with 'wider' run "$scenario" --set training.strategy=layer_by_layer --assumptions
+with layers_together advise "$scenario" --gpus 8 --set training.strategy=layer_by_layer
+with 'never compared with a measured step' run "$scenario" --set gpus=8 --set training.strategy=layer_by_layer --assumptions
 printf 'lab-log all_reduce 8\n1024 17\n2048 19\n' >"$folder/lab.log"
-with 'lab log' import "$folder/lab.log"
+with 'all_reduce, 8 GPUs' import "$folder/lab.log"
