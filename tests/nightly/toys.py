@@ -73,7 +73,7 @@ Plan toystar_all_reduce(const PlanRequest& request) {
   return plan;
 }
 """))
-    put_before(folder + "registry.cpp", r"^};\n\nRegisteredRows", """\
+    put_before(folder + "registry.cpp", r'^    Algorithm{Collective::reduce_scatter, "ring"', """\
     Algorithm{Collective::all_reduce, "toystar", toystar_all_reduce, "a toy: by way of rank 0"},
 """)
     rules = "tests/models/collectives/algorithms_table.py"
@@ -297,7 +297,8 @@ TARGETS = ["paceline", "paceline-sim", "paceline-worker", "models_test", "traces
 SWITCHES = [("PACELINE_UPDATE_SCHEMA", "scenarios_test", "Schema.*"),
             ("PACELINE_UPDATE_GOLDEN", "scenarios_test", "Library/Strategies.*")]
 
-TESTS = [("models_test", "Algorithms.*:Registry.*:AutomaticChoice.*"), ("traces_test", "Toylog.*:CollectiveTable.*:DeviceTraceFormats.*"),
+TESTS = [("models_test", "Algorithms.*:Registry.*:AutomaticChoice.*"),
+         ("traces_test", "Toylog.*:CollectiveTable.*:DeviceTraceFormats.*"),
          ("real_test", "Toybackend.*"), ("tree_test", "Tree.*"),
          ("scenarios_test", "Schema.*:Effect.*:Help.*:Completion.*:Usage*:Options.*:Library/Strategies.*:"
           "ShippedDevices.*:Recommend.*:Init.*")]
@@ -311,34 +312,33 @@ COMMANDS = [("toystar", "list algorithms"), ("toystrategy", "list strategies"), 
             ("1048576", "collective --measure --backend toybackend --mode plan --algorithm toystar --gpus 2 "
              "--min 1MiB --max 1MiB"),
             ("all_reduce", "import tests/fixtures/collective_log/toylog.txt"),
-            ("toystrategy", "strategies whatif-bucket-bert-large-10gbe --set gpus=8"),
-            ("toystrategy_calls", "advise quickstart-measured --gpus 2 --set training.strategy=toystrategy"),
+            ("toystrategy", "strategies hkbu-bert-large-10gbe --set gpus=8"),
+            ("toystrategy_calls", "advise hkbu-bert-large-10gbe --gpus 8 --set training.strategy=toystrategy"),
             ("GPUs", "run quickstart-measured --set workload.device=toydevice --set workload.toykey=1ms "
              "--set gpus=2")]
 
 
 def sources():
-    """Names of the files of the tree here, but what git ignores."""
+    """The files of the tree here, but what git ignores, by name."""
     skipped = {"build", ".git", "__pycache__"}
-    found = set()
+    found = {}
     for folder, folders, files in os.walk("."):
         folders[:] = [name for name in folders if name not in skipped]
-        found |= {os.path.relpath(os.path.join(folder, name)) for name in files}
+        for name in files:
+            path = pathlib.Path(folder, name)
+            found[str(path)] = path.read_bytes()
     return found
 
 
-def touched():
-    """By kind, the files here that name its toy and in the tree do not."""
-    kinds = {kind: [] for kind in KINDS}
-    for name in sorted(sources()):
-        here, before = pathlib.Path(name).read_bytes(), b""
-        if (ROOT / name).is_file():
-            before = (ROOT / name).read_bytes()
-        if here == before or name == "tests/nightly/toys.py":
+def touched(before):
+    """By kind, the files here that are not as in `before` and name the kind's toy; under "no kind", the others."""
+    kinds = {kind: [] for kind in [*KINDS, "no kind"]}
+    for name, content in sorted(sources().items()):
+        if content == before.get(name):
             continue
-        of = [kind for kind, (_, toy) in KINDS.items() if toy.encode() in name.encode() + here]
-        for kind in of or ["none"]:
-            kinds.setdefault(kind, []).append(name)
+        of = [kind for kind, (_, toy) in KINDS.items() if toy.encode() in name.encode() + content]
+        for kind in of or ["no kind"]:
+            kinds[kind].append(name)
     return kinds
 
 
@@ -387,9 +387,10 @@ def tests_of(program, pattern):
 
 
 def try_toys(scratch, report, jobs):
+    before = sources()
     for add, _ in KINDS.values():
         add()
-    by_hand = touched()
+    by_hand = touched(before)
     ready, output = scratch.run("cmake --preset release")
     if report.say(ready, "configured", output):
         ready, output = scratch.run(f"cmake --build --preset release -j {jobs} --target {' '.join(TARGETS)}")
@@ -403,7 +404,7 @@ def try_toys(scratch, report, jobs):
     for word, command in COMMANDS:
         passed, output = scratch.run(f"build/release/bin/paceline {command}")
         report.say(passed and word in output, f"paceline {command}", output)
-    return by_hand, touched()
+    return by_hand, touched(before)
 
 
 def main():
@@ -424,7 +425,7 @@ def main():
             print(f"the copy is {folder}")
         else:
             shutil.rmtree(folder)
-    for kind, names in all_files.items():
+    for kind, names in filter(lambda item: item[1], all_files.items()):
         print(f"\n{kind}")
         for name in names:
             print(f"  {'by hand  ' if name in by_hand.get(kind, []) else 'rewritten'}  {name}")
