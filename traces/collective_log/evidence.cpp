@@ -84,9 +84,8 @@ Evidence agreed(const std::vector<Evidence>& rows) {
     if (row.bus_factor > 0) told.push_back(&row);
   }
   const std::size_t tried = std::min(told.size(), tried_most);
-  std::partial_sort(
-      told.begin(), told.begin() + static_cast<std::ptrdiff_t>(tried), told.end(),
-      [](const Evidence* a, const Evidence* b) { return a->bus_factor_off < b->bus_factor_off; });
+  std::ranges::partial_sort(told, told.begin() + static_cast<std::ptrdiff_t>(tried), {},
+                            &Evidence::bus_factor_off);
   Evidence best;
   std::ptrdiff_t most = 0;
   for (std::size_t i = 0; i < tried; ++i) {

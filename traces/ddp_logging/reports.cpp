@@ -271,9 +271,8 @@ Reports reports_of(std::string_view text) {
     messages.take(line.number, line.text);
   }
   Reports all = std::move(dictionaries).all(), logged = std::move(messages).all();
-  std::move(logged.reports.begin(), logged.reports.end(), std::back_inserter(all.reports));
-  std::stable_sort(all.reports.begin(), all.reports.end(),
-                   [](const Report& a, const Report& b) { return a.line < b.line; });
+  std::ranges::move(logged.reports, std::back_inserter(all.reports));
+  std::ranges::stable_sort(all.reports, {}, &Report::line);
   all.mixed += logged.mixed;
   return all;
 }

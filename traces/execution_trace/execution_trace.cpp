@@ -130,7 +130,7 @@ std::string_view first_of_tuple(std::string_view list) {
 
 Recorded recorded(const Operands& inputs) {
   Recorded recorded_inputs;
-  const auto name = std::find(inputs.types.begin(), inputs.types.end(), "String");
+  const auto name = std::ranges::find(inputs.types, "String");
   const auto at = static_cast<std::size_t>(name - inputs.types.begin());
   if (name == inputs.types.end() || at >= inputs.values.size() || at < 3) return recorded_inputs;
   recorded_inputs.name = inputs.values[at];
@@ -304,9 +304,9 @@ Gathering::CallNodes Gathering::find_calls() {
       ++trace_.skipped;  // an id that another node has
       continue;
     }
-    const auto parent = std::lower_bound(
-        places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(at), place.parent,
-        [](const Place& one, std::uint64_t id) { return one.id < id; });
+    const auto parent =
+        std::ranges::lower_bound(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(at),
+                                 place.parent, {}, &Place::id);
     if (place.parent < place.id && parent->id == place.parent) place.call = parent->call;
     if (place.node == none || !call_of(nodes_[place.node], {})) continue;
     if (place.call == none) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -19,18 +20,14 @@ class Joining {
  public:
   explicit Joining(std::vector<HostCall> events) {
     // The outer one first where two start together.
-    std::stable_sort(events.begin(), events.end(), [](const HostCall& a, const HostCall& b) {
-      if (a.thread != b.thread) return a.thread < b.thread;
-      if (a.call.called != b.call.called) return a.call.called < b.call.called;
-      return a.call.returned > b.call.returned;
+    std::ranges::stable_sort(events, {}, [](const HostCall& one) {
+      return std::tuple(one.thread, one.call.called, -one.call.returned);
     });
     for (HostCall& event : events) take(std::move(event));
   }
 
   void join(std::vector<CollectiveKernel> kernels) {
-    std::stable_sort(
-        kernels.begin(), kernels.end(),
-        [](const CollectiveKernel& a, const CollectiveKernel& b) { return a.start < b.start; });
+    std::ranges::stable_sort(kernels, {}, &CollectiveKernel::start);
     std::vector<CollectiveKernel> unknown;
     for (CollectiveKernel& kernel : kernels) {
       if (TracedCollective* call = launcher_of(kernel)) {
@@ -53,9 +50,7 @@ class Joining {
       }
     }
     for (TracedCollective& call : without_call_) all.push_back(std::move(call));
-    std::stable_sort(
-        all.begin(), all.end(),
-        [](const TracedCollective& a, const TracedCollective& b) { return a.called < b.called; });
+    std::ranges::stable_sort(all, {}, &TracedCollective::called);
     return all;
   }
 
@@ -80,9 +75,7 @@ class Joining {
 
   // The call of a thread that runs at a time.
   static TracedCollective* call_at(std::vector<TracedCollective>& calls, TraceTime time) {
-    auto next = std::upper_bound(
-        calls.begin(), calls.end(), time,
-        [](TraceTime at, const TracedCollective& call) { return at < call.called; });
+    const auto next = std::ranges::upper_bound(calls, time, {}, &TracedCollective::called);
     if (next == calls.begin() || time > std::prev(next)->returned) return nullptr;
     return &*std::prev(next);
   }
@@ -119,8 +112,7 @@ class Joining {
       }
     }
     for (auto& [name, calls] : waiting) {  // the first at the end
-      std::stable_sort(calls.begin(), calls.end(),
-                       [](const auto* a, const auto* b) { return a->called > b->called; });
+      std::ranges::stable_sort(calls, std::ranges::greater(), &TracedCollective::called);
     }
     for (CollectiveKernel& kernel : kernels) {
       const auto found = waiting.find(kernel_class(kernel.kind));

@@ -49,8 +49,7 @@ std::vector<std::vector<const StepProfile*>> steps_on_all(
   }
   std::vector<std::vector<const StepProfile*>> all;
   for (auto& [name, ranks] : by_name) {
-    const bool on_all = std::ranges::none_of(ranks, [](auto* step) { return step == nullptr; });
-    if (on_all) all.push_back(std::move(ranks));
+    if (!std::ranges::count(ranks, nullptr)) all.push_back(std::move(ranks));
   }
   return all;
 }
@@ -104,9 +103,8 @@ RankStep rank_step(const DeviceTrace& trace, const StepProfile& step) {
 }
 
 bool same_order(const RankStep& a, const RankStep& b) {
-  return std::ranges::equal(
-      a.items, b.items, {}, [](const auto& item) { return !item.call; },
-      [](const auto& item) { return !item.call; });
+  const auto is_call = [](const auto& item) { return item.call != nullptr; };
+  return std::ranges::equal(a.items, b.items, {}, is_call, is_call);
 }
 
 void drop_gradients(RankStep& rank) {
@@ -114,27 +112,23 @@ void drop_gradients(RankStep& rank) {
 }
 
 void expect_same_calls(const RankStep& first, const RankStep& other) {
-  const auto calls_of = [](const RankStep& rank) {
-    std::vector<const TracedCollective*> calls;
+  const auto kinds_of = [](const RankStep& rank) {
+    std::vector<std::string_view> kinds;
     for (const auto& item : rank.items) {
-      if (item.call != nullptr) calls.push_back(item.call);
+      if (item.call != nullptr) kinds.emplace_back(item.call->kind);
     }
-    return calls;
+    return kinds;
   };
-  const auto a = calls_of(first), b = calls_of(other);
-  if (a.size() != b.size()) {
-    throw FormatError(0,
-                      fmt::format("{} makes {} collectives on one rank and {} on another",
-                                  first.step->name, a.size(), b.size()),
-                      "give the traces of ranks that train the same model, or one of them");
+  const auto a = kinds_of(first), b = kinds_of(other);
+  if (a == b) return;
+  std::string what = fmt::format("{} makes {} collectives on one rank and {} on another",
+                                 first.step->name, a.size(), b.size());
+  if (a.size() == b.size()) {
+    const auto [one, two] = std::ranges::mismatch(a, b);
+    what = fmt::format("collective {} of {} is {} on one rank and {} on another", one - a.begin(),
+                       first.step->name, *one, *two);
   }
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i]->kind == b[i]->kind) continue;
-    throw FormatError(0,
-                      fmt::format("collective {} of {} is {} on one rank and {} on another", i,
-                                  first.step->name, a[i]->kind, b[i]->kind),
-                      "give the traces of ranks that train the same model, or one of them");
-  }
+  throw FormatError(0, what, "give the traces of ranks that train the same model, or one of them");
 }
 
 // Of the tasks that the host asked for before a time, when the last is done.

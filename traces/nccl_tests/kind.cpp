@@ -82,8 +82,7 @@ std::optional<Program> program_in(std::string_view text) {
     std::size_t start = at;
     while (start > 0 && is_of_name(text[start - 1])) --start;
     const std::string_view name = text.substr(start, end - start);
-    const auto* known = std::find_if(std::begin(programs), std::end(programs),
-                                     [&](const KnownProgram& one) { return one.name == name; });
+    const auto* known = std::ranges::find(programs, name, &KnownProgram::name);
     if (known == std::end(programs)) continue;
     if (found != nullptr && found != known) return std::nullopt;  // a list of programs
     found = known;

@@ -54,9 +54,7 @@ std::vector<std::string> split_by_blanks(std::string_view line, std::size_t most
 Column column_of(std::string_view text) {
   Column column;
   const std::size_t unit = text.find('(');
-  for (const char c : trimmed(text.substr(0, unit))) {
-    column.name += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  }
+  column.name = in_lower(trimmed(text.substr(0, unit)));
   // "Average" of 2021 is "Avg" today.
   constexpr std::pair<std::string_view, std::string_view> old_names[] = {
       {"average", "avg"}, {"minimum", "min"}, {"maximum", "max"}, {"operations", "count"}};

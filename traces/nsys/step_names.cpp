@@ -13,11 +13,8 @@ namespace {
 // Without what joins words, in lower case, and without NVTX's own mark of a default domain (":step"
 // in tables of nsys).
 std::string plain(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c == '_' || c == '-' || c == ' ' || c == '#' || c == ':' || c == '=' || c == '.') continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  }
+  std::string out = in_lower(name);
+  std::erase_if(out, [](char c) { return contains("_- #:=.", c); });
   return out;
 }
 

@@ -25,8 +25,7 @@ std::vector<RankRow> first_ranks(const StepTrace& trace, std::size_t ranks_max) 
   for (const RankClass& members : trace.classes) {
     for (const Rank rank : members.ranks) rows.push_back({rank, &members});
   }
-  std::sort(rows.begin(), rows.end(),
-            [](const RankRow& a, const RankRow& b) { return a.rank < b.rank; });
+  std::ranges::sort(rows, {}, &RankRow::rank);
   rows.resize(std::min(rows.size(), ranks_max));
   return rows;
 }

@@ -1,7 +1,6 @@
 #include "traces/pytorch/nccl_names.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -13,10 +12,8 @@ namespace {
 using collectives::Collective;
 
 std::string folded(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    if (c != '_') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  }
+  std::string out = in_lower(name);
+  std::erase(out, '_');
   return out;
 }
 
@@ -130,10 +127,9 @@ std::string_view kernel_kind(std::string_view name) {
 }
 
 std::string algorithm_of(std::string_view name) {
-  constexpr std::array<std::string_view, 5> algorithms{"RING", "TREE", "COLLNET", "NVLS", "PAT"};
-  constexpr std::array<std::string_view, 6> others{"DIRECT", "CHAIN", "TREE",
-                                                   "LL",     "LL128", "SIMPLE"};
-  constexpr std::array<std::string_view, 3> reductions{"sum", "avg", "profile"};
+  constexpr std::string_view algorithms[] = {"RING", "TREE", "COLLNET", "NVLS", "PAT"};
+  constexpr std::string_view others[] = {"DIRECT", "CHAIN", "TREE", "LL", "LL128", "SIMPLE"};
+  constexpr std::string_view reductions[] = {"sum", "avg", "profile"};
   if (!is_of_nccl(name)) {
     const std::string what = folded(own_name(name));
     std::string manner;
@@ -151,8 +147,7 @@ std::string algorithm_of(std::string_view name) {
     }
     return found;
   }
-  auto part = std::find_if(parts.begin(), parts.end(),
-                           [&](std::string_view one) { return is_one_of(one, algorithms); });
+  auto part = std::ranges::find_if(parts, [&](auto one) { return is_one_of(one, algorithms); });
   if (part == parts.end()) return {};
   std::string found(*part);
   for (++part; part != parts.end() && is_one_of(*part, others); ++part) {

@@ -89,9 +89,7 @@ std::optional<TraceTime> nanoseconds_of(std::string_view microseconds) {
 std::optional<ElementSize> element_size_of(std::string_view type) {
   constexpr std::string_view scope = "c10::";
   if (type.starts_with(scope)) type.remove_prefix(scope.size());
-  std::string name(type.substr(0, 32));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string name = in_lower(type.substr(0, 32));
   if (name.starts_with("float8")) return ElementSize(1);
   // c10::toString(ScalarType), the names of C++ types that older profilers wrote, Horovod's
   // (DataType_Name of common/message.cc), and those in names of NCCL's kernels.

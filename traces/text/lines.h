@@ -55,6 +55,13 @@ template <class Value, std::size_t n>
   return at == text.npos ? std::nullopt : std::optional(text.substr(at + part.size()));
 }
 
+// ASCII in lower case.
+[[nodiscard]] inline std::string in_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return lower;
+}
+
 // Without blanks and tabs around it.
 [[nodiscard]] inline std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");

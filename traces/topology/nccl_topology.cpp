@@ -74,13 +74,6 @@ PciePath path_between(const PciWay& a, const PciWay& b) {
   return is_one ? PciePath::one_switch : PciePath::switches;
 }
 
-std::string in_lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 std::string quoted_text(std::string_view text) { return "\"" + shown(text) + "\""; }
 
 // Where XML starts and how much there is of it: all of a text that starts with it; else, behind a
@@ -108,7 +101,7 @@ class XmlReader {
         document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
     if (!parsed) {
       const TextPlace at = places_.at(parsed.offset);
-      throw FormatError(at.line, at.column, "is no XML: " + lower_first(parsed.description()),
+      throw FormatError(at.line, at.column, "is no XML: " + in_lower(parsed.description()),
                         whole_hint);
     }
   }
@@ -117,8 +110,7 @@ class XmlReader {
     const pugi::xml_node system = chosen_system(choice);
     for (const pugi::xml_node& cpu : system.children("cpu")) take_cpu(cpu);
     if (gpus_.empty()) refuse_without_gpus(system);
-    std::stable_sort(gpus_.begin(), gpus_.end(),
-                     [](const FoundGpu& a, const FoundGpu& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(gpus_, {}, &FoundGpu::rank);
     NodeTopology all;
     all.processor = std::move(processor_);
     all.is_amd = is_amd_;
@@ -138,12 +130,6 @@ class XmlReader {
   }
 
  private:
-  static std::string lower_first(std::string text) {
-    if (!text.empty())
-      text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-    return text;
-  }
-
   [[nodiscard]] pugi::xml_node chosen_system(NodeChoice choice) const {
     std::vector<pugi::xml_node> systems;
     std::vector<std::string> names;
@@ -317,7 +303,7 @@ class XmlReader {
     const auto is_same = [&](const FoundGpu& other) {
       return other.gpu.name == found.gpu.name || other.rank == found.rank;
     };
-    if (std::any_of(gpus_.begin(), gpus_.end(), is_same)) {
+    if (std::ranges::any_of(gpus_, is_same)) {
       refuse(node, "has the rank or the bus id of another GPU",
              "give the file of one node whose ranks have a GPU each");
     }
