@@ -230,7 +230,7 @@ constexpr std::array ddp_keys{
         "does, "
         "as without no_sync, or with it around the backward alone"},
     Key{"unused_search_time", settings::Time{}, Value(ddp_defaults.unused_search_time),
-        "what its search takes a parameter, between forward and backward", "",
+        "time per parameter to search for unused ones, between forward and backward", "",
         settings::Needs{"find_unused_parameters", {"true"}}},
     Key{"zero_redundancy_optimizer", Flag{}, Value(false),
         "each rank has the optimizer's states of some parameters, updates those, and sends them to "

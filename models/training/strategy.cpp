@@ -57,7 +57,7 @@ constexpr std::array keys_of_all{
         "network's file repeats; of `layers` each is one"},
     Key{"blocks_per_checkpoint", settings::Count{1, 100'000}, one,
         "blocks of which one input is kept", "", of_checkpoints},
-    Key{"input_time", settings::Time{}, Value(Seconds(0)), "a step, not overlapped"},
+    Key{"input_time", settings::Time{}, Value(Seconds(0)), "per step, not overlapped"},
     Key{"optimizer.kind", settings::OneOf{settings::texts_of<OptimizerKind>},
         settings::value_of(OptimizerKind::sgd_momentum),
         "its time is that of what it reads and writes"},
@@ -70,8 +70,9 @@ constexpr std::array keys_of_all{
     Key{"optimizer.time", settings::Time{}, settings::automatic,
         "in place of the modelled one; a trace has its own unless it is given"},
     Key{"host.per_operation", settings::Time{}, Value(Seconds(0)),
-        "what the host takes to launch a layer's forward, its backward, or the optimizer. Measured "
-        "compute (single_gpu_throughput) has in it what of that its kernels do not hide"},
+        "CPU time to launch a layer's forward, its backward, or the optimizer. "
+        "single_gpu_throughput already includes the launch time that was exposed on one GPU: do "
+        "not count it twice"},
     Key{"host.per_gradient", settings::Time{}, Value(Seconds(0)),
         "and in a wrapper's hook, a parameter tensor: ddp, apex_ddp, horovod, fsdp (a flat one a "
         "unit), parameter_server, merged_gradient, wait_free, deepspeed_zero where it reduces "

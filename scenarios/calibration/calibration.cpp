@@ -93,8 +93,7 @@ std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& sha
   });
   if (has_lanes) {
     return fmt::format(
-        "no log has {} ranks a node, and lanes of SXM2 have other rings for each "
-        "number",
+        "no log has {} ranks a node, and lanes of SXM2 have other rings for each number",
         shape.ranks_per_node);
   }
   // Between the 1.16 of two to eight GPUs on NVSwitches (vTrain's A100) and the 1.5 of three rings

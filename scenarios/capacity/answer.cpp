@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/uncertain/next.h"
-#include "scenarios/capacity/text.h"
 #include "scenarios/errors.h"
 
 namespace paceline::capacity {

@@ -10,19 +10,19 @@
 
 namespace paceline::capacity {
 
-// A plan beside others.
+// A plan and what it promises.
 struct Row {
   Plan plan;
   Promise promise;
 };
 
-// The best plan where something more is asked, or allowed.
+// The best plan under one more condition.
 struct Further {
   std::string words;        // "without EFA"
   std::optional<Row> best;  // nullopt: nothing meets the targets then
 };
 
-// A measurement that would make a plan's figures surer.
+// A measurement that would narrow a plan's figures.
 struct Settling {
   Row row;               // whose figures are unsure
   std::string hangs_on;  // "the speed of one GPU (h100-sxm5-80gb): its step may be 28 % shorter..."
@@ -31,7 +31,7 @@ struct Settling {
   Money limit_cost_after;
 };
 
-// What to rent or buy, and what the answer hangs on.
+// What to rent or buy, and what that depends on.
 struct Answer {
   Aim aim = Aim::cheapest;     // fastest where a budget is the only target
   std::optional<Row> best;     // meets the targets with the job's probability
@@ -54,6 +54,11 @@ struct Answer {
 // Throws what the predictor does.
 [[nodiscard]] Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
                                const Predictor& predictor);
+
+// For people: "3 d 4 h", "6 h", "2 h 31 min", "46 min", "4 min 10 s"; "never" of what has no end.
+[[nodiscard]] std::string in_words(Seconds time);
+// For tables: "4.43 h", "68.9 min", "5.6 d".
+[[nodiscard]] std::string in_one_unit(Seconds time);
 
 // A calendar date, by days since 1970-01-01.
 struct Today {

@@ -69,12 +69,16 @@ Seconds Predictor::step_at_least(const Setup& setup) {
 }
 
 Predictor::Prepared Predictor::take_prepared(const Setup& setup) {
-  const std::lock_guard lock(preparing_);
-  const auto found = std::ranges::find(prepared_, setup, &std::pair<Setup, Prepared>::first);
-  if (found == prepared_.end()) return prepare(setup);
-  Prepared made = std::move(found->second);
-  prepared_.erase(found);
-  return made;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(prepared_, setup, &std::pair<Setup, Prepared>::first);
+    if (found != prepared_.end()) {
+      Prepared made = std::move(found->second);
+      prepared_.erase(found);
+      return made;
+    }
+  }
+  return prepare(setup);
 }
 
 Predictor::Known Predictor::predicted(const Setup& setup) {

@@ -20,15 +20,15 @@ class Predictor {
   // `options`: jobs, force, and a belief, which is not conditioned. The job outlives it.
   Predictor(const PlannedJob& job, RunOptions options);
 
-  // No prediction of it is quicker (bounds.h); infinite of what cannot run.
+  // A bound that no prediction is below (bounds.h); infinite for a setup that cannot run.
   [[nodiscard]] Seconds step_at_least(const Setup& setup);
 
   // Several at once. Throws BackendError and Stopped.
   [[nodiscard]] std::vector<std::optional<Speed>> speeds(std::span<const Setup> setups);
 
-  // Of a setup that was predicted; null: it cannot run.
+  // The prediction of a setup; null: it cannot run. Precondition: it was asked for.
   [[nodiscard]] const PointOutcome* outcome(const Setup& setup) const;
-  // Why the first of those that cannot run cannot; empty: all can.
+  // Why the first setup that cannot run cannot; empty: all can.
   [[nodiscard]] const std::string& first_refusal() const { return first_refusal_; }
 
  private:
@@ -51,10 +51,9 @@ class Predictor {
   const PlannedJob& job_;
   RunOptions options_;
   std::string first_refusal_;
-  std::mutex preparing_;  // one thread at a time reads documents
-  // Whose bounds were asked for, and that are not predicted yet; those asked for the longest ago
-  // are left out, and made again.
+  // Setups that have bounds and no prediction yet; the oldest are dropped, and prepared again.
   std::deque<std::pair<Setup, Prepared>> prepared_;
+  std::mutex mutex_;  // of those
   std::vector<std::pair<Setup, Known>> known_;
 };
 

@@ -160,25 +160,6 @@ Seconds Search::limit_time(const Plan& plan, const Speed& speed) const {
   return Finish(speed, job_.samples, losses(plan)).within(job_.probability);
 }
 
-// Plans that may still be the best, the one that is the best at most first.
-class Search::Queue {
- public:
-  void push(Rank at_least, const Bounded& one, bool is_tight) {
-    entries_.emplace(at_least, one.plan, is_tight);
-  }
-  [[nodiscard]] bool empty() const { return entries_.empty(); }
-  [[nodiscard]] Rank least() const { return std::get<0>(entries_.top()); }
-  std::pair<Plan, bool> pop() {
-    const auto [at_least, plan, is_tight] = entries_.top();
-    entries_.pop();
-    return {plan, is_tight};
-  }
-
- private:
-  using Entry = std::tuple<Rank, Plan, bool>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
-};
-
 std::optional<Plan> Search::best(const Wanted& wanted) {
   const auto meets = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
     return wanted.aim == Aim::nearest ||
@@ -187,11 +168,12 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
   const auto value = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
     return rank(wanted.aim, wanted.targets, time, cost, throughput);
   };
-  Queue queue;
+  using Entry = std::tuple<Rank, Plan, bool>;  // at least; whether that is tight
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   const auto add = [&](const Bounded& one, bool is_tight) {
     if (!std::isfinite(one.time.value())) return;  // what never ends is no plan
     if (!meets(one.time, one.cost, one.throughput)) return;
-    queue.push(value(one.time, one.cost, one.throughput), one, is_tight);
+    queue.emplace(value(one.time, one.cost, one.throughput), one.plan, is_tight);
   };
   for (const Bounded& one : plans_) {
     if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) add(one, false);
@@ -199,13 +181,14 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
   std::optional<Plan> found;
   std::pair<Rank, Plan> least;
   const auto may_be_best = [&] {
-    return !queue.empty() && (!found || queue.least() <= least.first);
+    return !queue.empty() && (!found || std::get<Rank>(queue.top()) <= least.first);
   };
   while (may_be_best()) {
     StopRequest::check();
     std::vector<Plan> next;
     while (next.size() < predicted_together && may_be_best()) {
-      const auto [plan, is_tight] = queue.pop();
+      const auto [at_least, plan, is_tight] = queue.top();
+      queue.pop();
       if (is_tight || speeds_.contains(plan.candidate)) {
         next.push_back(plan);
       } else {

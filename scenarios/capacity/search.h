@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,8 +25,8 @@ struct Plan {
   return pricing == Pricing::spot ? machine.spot->price : *machine.price;
 }
 
-// What a plan is believed to do. Limits hold with the job's
-// probability: no more, and no less of throughput.
+// What a plan promises. A limit is kept with the job's probability: at most that much time and
+// cost, at least that throughput.
 struct Promise {
   Seconds median, limit;  // from start to finish
   Money median_cost, limit_cost;
@@ -41,7 +40,7 @@ enum class Aim {
   nearest,   // by how many times as much as the worst target allows; targets exclude nothing
 };
 
-// What is looked for: the best of those that meet the targets and are allowed.
+// Asks for the best plan among those that meet the targets and are allowed.
 struct Wanted {
   Aim aim = Aim::cheapest;
   Targets targets;
@@ -52,14 +51,14 @@ struct Wanted {
 using PredictSetups =
     std::function<std::vector<std::optional<Speed>>(std::span<const Setup> setups)>;
 
-// Closer bounds than a candidate has (Candidate::step_at_least), by more work, and far less than a
-// prediction; infinite of what cannot run. Throws as predicting does.
+// Returns a closer bound than Candidate::step_at_least, at far less work than a prediction;
+// infinite for a setup that cannot run. Throws as predicting does.
 using TightenBound = std::function<Seconds(const Setup& setup)>;
 
-// Finds the best plans of a grid and predicts only what bounds do not exclude: in the order of
-// what plans cost (or take) at least, whose bounds are tightened when their turn comes, until the
-// next one costs more at least than the best does. Nothing that is left out can be better.
-// Predictions and bounds are kept.
+// Finds the best plan of a grid while it predicts only those that bounds do not exclude. Plans come
+// in the order of what they cost (or take) at least; a bound is tightened when its turn comes; the
+// search ends when the next plan costs more at least than the best one does. So no plan that is
+// left out can be better. Predictions and bounds are kept between searches.
 class Search {
  public:
   // Both outlive it.
@@ -81,7 +80,6 @@ class Search {
   [[nodiscard]] const Setup& setup(const Plan& plan) const {
     return grid_.candidates[plan.candidate].setup;
   }
-  [[nodiscard]] const PlannedJob& job() const { return job_; }
   [[nodiscard]] std::size_t predicted() const { return speeds_.size(); }
   [[nodiscard]] std::size_t refused() const {
     return static_cast<std::size_t>(
@@ -90,7 +88,6 @@ class Search {
   [[nodiscard]] std::size_t setups() const { return grid_.candidates.size(); }
 
  private:
-  class Queue;
   struct Bounded {
     Plan plan;
     Seconds time;  // at least

@@ -12,7 +12,7 @@
 
 namespace paceline::claims {
 
-// A claim at one condition.
+// A claim, tried at one condition.
 struct Trial {
   std::vector<std::size_t> at;  // by axis, the index of its value
   std::optional<double> value;  // of the claim's quantity; empty where the condition does not count

@@ -10,7 +10,7 @@ namespace {
 
 GradientsOfNetwork shipped(std::string_view network) {
   const auto document = loader::parse_document("the shipped networks", network);
-  return gradients_of(loader::load_network(loader::Field(document, document->root, "network"), {}));
+  return gradients_of(*loader::load_network({document, document->root, "network"}, {}));
 }
 
 using Operations = std::vector<training::Operation>;

@@ -16,23 +16,9 @@
 namespace paceline::init {
 namespace {
 
+using loader::comment;
+using loader::yaml_quoted;
 using settings::Key;
-
-constexpr std::size_t width = 100;
-
-// Lines of a comment, between words.
-std::string comment(const std::string& text, const std::string& indent) {
-  std::istringstream words(text);
-  std::string all, line = indent + "#";
-  for (std::string word; words >> word;) {
-    if (line.size() + 1 + word.size() > width && line.size() > indent.size() + 1) {
-      all += line + '\n';
-      line = indent + "#";
-    }
-    line += ' ' + word;
-  }
-  return all + line + '\n';
-}
 
 // What the tables say of the key at a path; empty: nothing.
 std::string meaning_of(std::string_view path) {
@@ -66,7 +52,7 @@ std::string spelled(const std::string& value) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
   const bool is_flow = value.starts_with('[') || value.starts_with('{');
   const bool is_plain = value.find_first_not_of(plain) == value.npos && !value.starts_with('-');
-  return is_flow || is_plain ? value : loader::yaml_quoted(value);
+  return is_flow || is_plain ? value : yaml_quoted(value);
 }
 
 // A section as YAML below its key.
@@ -134,9 +120,9 @@ std::string head(const Draft& draft, const std::string& path) {
   for (const Entry& entry : draft.entries) {
     if (entry.origin == Origin::assumed) assumed += (assumed.empty() ? "" : ", ") + entry.path;
   }
-  if (!assumed.empty()) text += comment("Assumed: " + assumed + ".", "");
-  for (const std::string& note : draft.notes) text += comment(note, "");
-  text += comment("Measure first " + draft.measure_first + ".", "");
+  if (!assumed.empty()) text += comment("Assumed: " + assumed + ".");
+  for (const std::string& note : draft.notes) text += comment(note);
+  text += comment("Measure first " + draft.measure_first + ".");
   text += "#\n# What to type next:\n";
   const auto command = [&](const std::string& words) { text += "#   paceline " + words + '\n'; };
   command("check " + file);
@@ -158,7 +144,7 @@ std::string in_one_line(const Entry& entry) {
 
 std::string scenario_text(const Draft& draft, const std::string& path) {
   std::string text =
-      head(draft, path) + "schema: paceline/1\nname: " + loader::yaml_quoted(draft.name) + '\n';
+      head(draft, path) + "schema: paceline/1\nname: " + yaml_quoted(draft.name) + '\n';
   Maps maps;
   for (const Entry& entry : draft.entries) text += entry_text(entry, maps);
   return text;

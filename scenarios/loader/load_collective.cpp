@@ -16,26 +16,33 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Form;
-using settings::Key;
-using settings::OneOf;
-using settings::rows;
-using settings::Structure;
-
 constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 2> server_placements{"colocated", "separate"};
-constexpr std::string_view nccl_tree = "tree", nccl_nvls = "nvls", nccl_nvls_tree = "nvls_tree",
-                           nccl_collnet_direct = "collnet_direct",
-                           nccl_collnet_chain = "collnet_chain";
-constexpr std::array of_nccl_only{nccl_tree, nccl_nvls_tree, nccl_collnet_direct,
-                                  nccl_collnet_chain};
-constexpr std::string_view pat = "pat";
+// Algorithms of NCCL by their names here, and what to write of those that no other library has.
+struct NamedByNccl {
+  std::string_view name;
+  cost::nccl::Algorithm algorithm;
+  const char* instead = nullptr;
+};
+using cost::nccl::Algorithm;
+constexpr std::array named_by_nccl{
+    NamedByNccl{"ring", Algorithm::ring},
+    NamedByNccl{"double_binary_tree", Algorithm::tree},
+    NamedByNccl{"nvls", Algorithm::nvls},
+    NamedByNccl{"tree", Algorithm::tree, "write double_binary_tree"},
+    NamedByNccl{"nvls_tree", Algorithm::nvls_tree, "write nvls"},
+    NamedByNccl{"collnet_direct", Algorithm::collnet_direct, "name another"},
+    NamedByNccl{"collnet_chain", Algorithm::collnet_chain, "name another"},
+    NamedByNccl{"pat", Algorithm::pat}};
+
+const NamedByNccl* named(std::optional<std::string_view> algorithm) {
+  const auto found = std::ranges::find(named_by_nccl, algorithm, &NamedByNccl::name);
+  return found == named_by_nccl.end() ? nullptr : &*found;
+}
 
 // Unquoted it is a number to YAML.
 constexpr std::array version_forms{
-    Form{settings::Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}},
-    Form{settings::Number{2, 3}}};
+    Form{Text{.what = "", .pattern = R"(^2\.[0-9]+(\.[0-9][.0-9]*)?$)"}}, Form{Number{2, 3}}};
 
 // What all-reduces may be named, and all-gathers and reduce-scatters by NCCL.
 std::vector<std::string_view> algorithm_names() {
@@ -46,16 +53,17 @@ std::vector<std::string_view> algorithm_names() {
       names.push_back(row.name);
     }
   }
-  names.insert(names.end(), of_nccl_only.begin(), of_nccl_only.end());
-  names.push_back(pat);
+  for (const NamedByNccl& one : named_by_nccl) {
+    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
+  }
   return names;
 }
 
-constexpr settings::Needs of_hierarchical{
+constexpr Needs of_hierarchical{
     "algorithm", {"hierarchical"}, "is for algorithm: hierarchical", "leave it out"};
-constexpr settings::Needs of_parameter_server{
+constexpr Needs of_parameter_server{
     "algorithm", {"parameter_server"}, "is for algorithm: parameter_server", "leave it out"};
-constexpr settings::Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
+constexpr Needs of_nccl{"library", {"nccl"}, "is for library: nccl", "leave it out"};
 
 // Of PATH_NVB (src/graph/topo.h); its switch NCCL_NVB_DISABLE is documented from 2.11 on.
 constexpr std::uint32_t first_with_nvb = 9;
@@ -95,17 +103,8 @@ void read_nccl(Section& section, CollectiveSettings& collective) {
   if (const auto protocol = section.find<std::uint64_t>("protocol")) {
     collective.nccl.protocol = cost::nccl::protocols_all[*protocol];
   }
-  const auto algorithm = section.find<std::string_view>("algorithm");
-  if (algorithm == "ring") collective.nccl.algorithm = cost::nccl::Algorithm::ring;
-  if (algorithm == nccl_tree || algorithm == "double_binary_tree") {
-    collective.nccl.algorithm = cost::nccl::Algorithm::tree;
-  }
-  using cost::nccl::Algorithm;
-  if (algorithm == nccl_nvls) collective.nccl.algorithm = Algorithm::nvls;
-  if (algorithm == nccl_nvls_tree) collective.nccl.algorithm = Algorithm::nvls_tree;
-  if (algorithm == nccl_collnet_direct) collective.nccl.algorithm = Algorithm::collnet_direct;
-  if (algorithm == nccl_collnet_chain) collective.nccl.algorithm = Algorithm::collnet_chain;
-  if (algorithm == pat) collective.nccl.algorithm = Algorithm::pat;
+  const NamedByNccl* fixed = named(section.find<std::string_view>("algorithm"));
+  if (fixed != nullptr) collective.nccl.algorithm = fixed->algorithm;
   collective.nccl.has_nvls = section.find<bool>("nvls").value_or(true);
   const std::uint32_t minor = collective.nccl_minor.value_or(Release::unless_said);
   collective.has_nvb = section.find<bool>("nvb").value_or(true) && minor >= first_with_nvb;
@@ -133,16 +132,15 @@ collectives::AlgorithmOptions read_options(const Section& section) {
 std::span<const Key> collective_keys() {
   static const std::vector<std::string_view> algorithms = algorithm_names();
   static const std::array keys{
-      Key{"library", OneOf{settings::texts_of<cost::Library>},
-          settings::value_of(CollectiveSettings{}.library),
+      Key{"library", OneOf{texts_of<cost::Library>}, value_of(CollectiveSettings{}.library),
           "nccl, gloo, mpi: what that library does; plan: the algorithm named. With a section "
           "`real` unless given what is measured: its backend's library, or plan for `mode: plan` "
           "and for memory"},
       Key{"version", Structure{"version", rows<version_forms>}, "2.28, assumed",
           "2.18 to 2.30 are modelled, older ones as 2.18, but without `nvb` below 2.9", "\"2.18\"",
           of_nccl},
-      Key{"protocol", OneOf{protocols}, settings::automatic, "what NCCL may take", "", of_nccl},
-      Key{"algorithm", OneOf{algorithms}, settings::automatic,
+      Key{"protocol", OneOf{protocols}, automatic, "what NCCL may take", "", of_nccl},
+      Key{"algorithm", OneOf{algorithms}, automatic,
           "of all-reduce; auto: what the library does (NCCL: by its own model of the cluster, for "
           "each call), and for `plan` what is predicted to be the fastest, which the report names. "
           "With `library: nccl` ring, tree (or double_binary_tree), nvls and nvls_tree are NCCL's, "
@@ -150,30 +148,30 @@ std::span<const Key> collective_keys() {
           "true; others are plans as they are. nvls is for NVSwitch, and no plan that is "
           "measured. pat is for all-gathers and reduce-scatters; NCCL has it from 2.23 on, with "
           "one GPU a node"},
-      Key{"nvls", settings::Flag{}, true,
+      Key{"nvls", Flag{}, true,
           "whether NCCL may reduce in NVSwitches (NCCL_NVLS_ENABLE), from Hopper on", "", of_nccl},
-      Key{"nvb", settings::Flag{}, true,
+      Key{"nvb", Flag{}, true,
           "whether NCCL's GPUs of an NVLink mesh without a lane between them use those to a GPU "
           "between (off with NCCL_NVB_DISABLE=1); none older than 2.9 does",
           "", of_nccl},
-      Key{"channels", Count{1, 64}, settings::automatic,
+      Key{"channels", Count{1, 64}, automatic,
           "rings, or pairs of trees, at a time; auto: by topology. With `library: nccl` also what "
           "it chooses by"},
-      Key{"min_ctas", Count{1, 64}, settings::automatic,
+      Key{"min_ctas", Count{1, 64}, automatic,
           "channels that NCCL has at least (NCCL_MIN_CTAS); more than it finds take more of a GPU, "
           "and links carry no more for them",
           "", of_nccl},
-      Key{"max_ctas", Count{1, 64}, settings::automatic,
+      Key{"max_ctas", Count{1, 64}, automatic,
           "channels that NCCL has at most (NCCL_MAX_CTAS); fewer than it finds carry less", "",
           of_nccl},
-      Key{"chunk_size", settings::Size{}, settings::automatic,
+      Key{"chunk_size", Size{}, automatic,
           "of chains, double trees, nvls and CollNet; auto: 512KiB, and for NCCL's trees, NVLS and "
           "CollNet a power of two that suits size and hops"},
       Key{"inner", OneOf{collectives::inner_algorithms()}, "ring", "of hierarchical, inside a node",
           "", of_hierarchical},
       Key{"outer", OneOf{collectives::outer_algorithms()}, "ring", "of hierarchical, across nodes",
           "", of_hierarchical},
-      Key{"servers", Count{1, 1'000'000}, settings::automatic,
+      Key{"servers", Count{1, 1'000'000}, automatic,
           "of parameter_server: how many, at most one a GPU; auto: one a node", "",
           of_parameter_server},
       Key{"server_placement", OneOf{server_placements}, std::uint64_t{0},
@@ -184,18 +182,16 @@ std::span<const Key> collective_keys() {
 }
 
 CollectiveSettings load_collective(Section section, cost::Library unless_named) {
-  section.assume("library", settings::value_of(unless_named));
+  section.assume("library", value_of(unless_named));
   section.finish();
   CollectiveSettings collective;
   collective.library = section.get<cost::Library>("library");
   if (collective.library == cost::Library::nccl) read_nccl(section, collective);
   const auto algorithm = section.find<std::string_view>("algorithm");
   if (algorithm && !collective.nccl.algorithm) {
-    if (std::ranges::find(of_nccl_only, *algorithm) != of_nccl_only.end()) {
-      section.require("algorithm")
-          .fail("belongs to library: nccl", algorithm == nccl_tree ? "write double_binary_tree"
-                                            : algorithm == nccl_nvls_tree ? "write nvls"
-                                                                          : "name another");
+    const NamedByNccl* of_nccl_only = named(algorithm);
+    if (of_nccl_only != nullptr && of_nccl_only->instead != nullptr) {
+      section.require("algorithm").fail("belongs to library: nccl", of_nccl_only->instead);
     }
     collective.algorithm = std::string(*algorithm);
     if (collective.nccl.protocol) {

@@ -12,9 +12,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Key;
-
 constexpr std::array job_table{
     Key{"global_batch", Count{1, 1'000'000'000'000}, "none",
         "in place of `workload.batch_per_gpu`; samples a step, whatever the number of GPUs: each "

@@ -43,10 +43,9 @@ constexpr AssumptionKind layers_of_other_batch{
 using Measured = std::map<std::uint32_t, Field>;
 
 constexpr std::array measured_batch_table{
-    settings::Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass",
-                  "32"},
-    settings::Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required,
-                  "of one GPU with that batch", "119.6 samples/s"},
+    Key{"batch", Count{1, 100'000'000}, required, "samples of a pass", "32"},
+    Key{"throughput", Throughput{.or_tokens = true}, required, "of one GPU with that batch",
+        "119.6 samples/s"},
 };
 
 Measured read_measured(const Field& list) {
@@ -101,14 +100,11 @@ struct MeasuredOn {
 };
 
 constexpr std::array measured_device_table{
-    settings::Key{"device", settings::Text{"a name, or a file", shipped_devices},
-                  settings::required, "as `workload.device`", "v100-sxm2-16gb"},
-    settings::Key{"batch", settings::Count{1, 100'000'000}, settings::required, "samples of a pass",
-                  "32"},
-    settings::Key{"throughput", settings::Throughput{.or_tokens = true}, settings::required,
-                  "of one GPU", "119.6 samples/s"},
-    settings::Key{"precision", settings::OneOf{settings::texts_of<workload::Precision>},
-                  "the scenario's", "that was measured"},
+    Key{"device", Text{"a name, or a file", shipped_devices}, required, "as `workload.device`",
+        "v100-sxm2-16gb"},
+    Key{"batch", Count{1, 100'000'000}, required, "samples of a pass", "32"},
+    Key{"throughput", Throughput{.or_tokens = true}, required, "of one GPU", "119.6 samples/s"},
+    Key{"precision", OneOf{texts_of<workload::Precision>}, "the scenario's", "that was measured"},
 };
 
 MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
@@ -347,8 +343,8 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
 
 }  // namespace
 
-std::span<const settings::Key> measured_device_keys() { return measured_device_table; }
-std::span<const settings::Key> measured_batch_keys() { return measured_batch_table; }
+std::span<const Key> measured_device_keys() { return measured_device_table; }
+std::span<const Key> measured_batch_keys() { return measured_batch_table; }
 
 SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
   constexpr std::string_view unit = "tokens/s";

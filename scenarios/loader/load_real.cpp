@@ -10,9 +10,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Key;
-
 constexpr MeasureSettings real_defaults;
 
 constexpr std::array backends = std::to_array<BackendKind>({PACELINE_BACKENDS});
@@ -25,16 +22,15 @@ constexpr settings::Value gloo{std::uint64_t(
     std::ranges::find(backend_names, std::string_view("gloo")) - backend_names.begin())};
 
 constexpr std::array real_table{
-    Key{"backend", settings::OneOf{backend_names}, gloo,
+    Key{"backend", OneOf{backend_names}, gloo,
         "memory: ranks are threads; `paceline doctor` says which there are"},
-    Key{"mode", settings::OneOf{settings::texts_of<CollectiveMode>},
-        settings::value_of(real_defaults.mode),
+    Key{"mode", OneOf{texts_of<CollectiveMode>}, value_of(real_defaults.mode),
         "native: the library's own collectives; plan: the shared plans on messages between ranks"},
     Key{"steps", Count{1, 1'000'000}, real_defaults.steps, "steps that count"},
     Key{"warmup", Count{2, 1'000'000}, real_defaults.warmup,
         "steps before them; at least 2: the first two iterations of DDP differ"},
-    Key{"timeout", settings::Time{.above_zero = true, .least = RealSettings::timeout_least},
-        RealSettings{}.timeout, "of every wait of one rank for another"},
+    Key{"timeout", Time{.above_zero = true, .least = RealSettings::timeout_least},
+        RealSettings{}.timeout, "limit of every wait of one rank for another"},
 };
 
 }  // namespace

@@ -24,44 +24,36 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Form;
-using settings::Key;
-using settings::Map;
-using settings::required;
-using settings::rows;
-using settings::Structure;
-
 constexpr std::array point_table{
     Key{"throughput",
-        settings::Throughput{.or_tokens = true},
+        Throughput{.or_tokens = true},
         "none",
         "what was measured",
         "921.3 samples/s",
         {},
         {"step"}},
-    Key{"step", settings::Time{.above_zero = true}, "none", "in place of `throughput`"},
-    Key{"known", settings::Flag{}, false,
+    Key{"step", Time{.above_zero = true}, "none", "in place of `throughput`"},
+    Key{"known", Flag{}, false,
         "the row is evidence: predictions of all points are conditioned by it, and it is never "
         "counted as predicted"},
 };
 
 constexpr std::array point_forms{Form{Map{rows<point_table>}, Form::Of::list}};
 
-constexpr std::array contention_words{settings::automatic, std::string_view("off"),
+constexpr std::array contention_words{automatic, std::string_view("off"),
                                       std::string_view("assumed")};
-constexpr std::array contention_forms{
-    Form{settings::OneOf{contention_words}},
-    Form{settings::Text{.what = "", .pattern = "^assumed\\+[0-9]"}},
-    Form{settings::Number{1, 100}}};
+constexpr std::array contention_forms{Form{OneOf{contention_words}},
+                                      Form{Text{.what = "", .pattern = "^assumed\\+[0-9]"}},
+                                      Form{Number{1, 100}}};
 
 constexpr std::array measured_table{
-    Key{"source", settings::Text{"text"}, required, "where the figures come from",
+    Key{"source", Text{"text"}, required, "where the figures come from",
         "where the figures come from"},
-    Key{"by", settings::Text{"text"}, "none",
+    Key{"by", Text{"text"}, "none",
         "the group of people who measured them, in a word: `validate --leave-out source` takes "
         "what they measured apart",
         "hkbu"},
-    Key{"network", settings::OneOf{settings::texts_of<NetworkKnowledge>},
+    Key{"network", OneOf{texts_of<NetworkKnowledge>},
         "measured with `cluster.calibration` or a known point, else described",
         "what is known of the links. described: figures of their parts, or of machines alike; "
         "measured: a log of them, or rows of theirs that are known, in this file or in another"},
@@ -74,7 +66,7 @@ constexpr std::array measured_table{
 
 constexpr std::array scenario_table{
     schema_key("paceline/1"),
-    Key{"name", settings::Text{"text"}, required, "the title of the report", "my scenario"},
+    Key{"name", Text{"text"}, required, "the title of the report", "my scenario"},
     Key{"workload", Map{workload_keys}, required, "what a GPU computes",
         "{model: resnet50, batch_per_gpu: 32, ...}"},
     Key{"cluster", Map{cluster_keys}, required, "what it runs on",
@@ -85,13 +77,13 @@ constexpr std::array scenario_table{
     Key{"contention",
         Structure{"auto, off, assumed, assumed+0.1, or a factor of 1 to 100",
                   rows<contention_forms>},
-        settings::automatic,
-        "how compute slows down beside collectives. auto: with `library: nccl` as assumed, "
-        "else off; assumed: by the multiprocessors that NCCL's "
-        "channels hold and by the collectives' memory traffic; assumed+0.1: by so much more; 1.3: "
-        "a factor that was fitted or measured",
+        automatic,
+        "how compute slows down while collectives run. auto: with `library: nccl` as assumed, "
+        "else off; assumed: by the multiprocessors that NCCL's channels hold and by the "
+        "collectives' memory traffic; assumed+0.1: by so much more; 1.3: a factor that was fitted "
+        "or measured",
         "1.3"},
-    Key{"call_contention", settings::Number{1, 100}, settings::automatic,
+    Key{"call_contention", Number{1, 100}, automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "
         "`library: nccl`, where `contention` is auto or assumed, what measured runs suggest "
         "(scenarios/prepare/overheads.h), else 1"},
@@ -103,7 +95,7 @@ constexpr std::array scenario_table{
         "every key is the path of an axis and every value a list; the grid is their product. "
         "`gpus`: n fills n/gpus_per_node nodes, or a part of one",
         "{gpus: [2, 4]}"},
-    Key{"gpus", settings::Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
+    Key{"gpus", Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
 
@@ -111,7 +103,7 @@ constexpr std::array scenario_table{
 Contention load_contention(Section& file) {
   Contention contention{.calls = file.find<double>("call_contention")};
   const auto field = file.field("contention");
-  if (!field || field->text() == settings::automatic) return contention;
+  if (!field || field->text() == automatic) return contention;
   contention.automatic = false;
   const std::string said = field->text();
   constexpr std::string_view and_more = "assumed+";

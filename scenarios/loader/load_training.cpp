@@ -31,13 +31,12 @@ std::string strategy_summaries() {
 }
 
 // Each strategy's own, which need it, or one that does; then those of every strategy.
-std::vector<settings::Key> make_training_keys() {
+std::vector<Key> make_training_keys() {
   static const auto names = strategy_names();
   static const auto summaries = strategy_summaries();
-  std::vector<settings::Key> keys{
-      {"strategy", settings::OneOf{names}, settings::required, summaries, "ddp"}};
+  std::vector<Key> keys{{"strategy", OneOf{names}, required, summaries, "ddp"}};
   for (const Strategy* strategy : training::strategies()) {
-    for (settings::Key key : strategy->keys) {
+    for (Key key : strategy->keys) {
       if (key.needs.key.empty()) key.needs = {"strategy", {strategy->name}};
       keys.push_back(key);
     }
@@ -63,7 +62,7 @@ void refuse_keys_of_others(Section& training, Scenario& scenario) {
   const bool is_replaced = is_set(scenario, "training.strategy");
   for (const Strategy* owner : training::strategies()) {
     if (owner == &strategy) continue;
-    for (const settings::Key& key : owner->keys) {
+    for (const Key& key : owner->keys) {
       const std::string name(settings::top_of(key));
       if (!training.map().has(name)) continue;
       if (is_replaced && !is_set(scenario, "training." + name)) {
@@ -165,8 +164,8 @@ bool load_optimizer(Section& training, Scenario& scenario) {
 
 }  // namespace
 
-std::span<const settings::Key> training_keys() {
-  static const std::vector<settings::Key> keys = make_training_keys();
+std::span<const Key> training_keys() {
+  static const std::vector<Key> keys = make_training_keys();
   return keys;
 }
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,14 +17,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Form;
-using settings::Key;
-using settings::Map;
-using settings::OneOf;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
 using workload::Device;
 using workload::Precision;
 using workload::TimedLayer;
@@ -39,11 +30,11 @@ constexpr std::array count_forms{Form{Count{1, elements_max}, Form::Of::list}};
 
 constexpr std::array layer_table{
     Key{"name", Text{"text"}, "its number", "what reports call it", "block"},
-    Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many there are of it, one by one"},
-    Key{"forward", settings::Time{}, settings::required, "of a pass", "2ms"},
-    Key{"backward", settings::Time{}, settings::required, "of a pass", "4ms"},
+    Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many such layers follow one another"},
+    Key{"forward", Time{}, required, "of a pass", "2ms"},
+    Key{"backward", Time{}, required, "of a pass", "4ms"},
     Key{"parameters", Structure{"a list of counts", rows<count_forms>}, "none",
-        "element counts, one a tensor", "[1000, 20]"},
+        "element count of each tensor", "[1000, 20]"},
     Key{"rows", Structure{"a list of counts", rows<count_forms>}, "not told",
         "the first dimension of each tensor, a vector's its elements", "[100, 20]"},
     Key{"type", OneOf{type_words}, "by `precision`", "of its parameters"},
@@ -54,22 +45,21 @@ constexpr std::array layer_forms{Form{Map{rows<layer_table>}, Form::Of::list}};
 constexpr std::array trace_forms{Form{Text{"a file"}}, Form{Text{"a file"}, Form::Of::list}};
 
 constexpr std::array precision_table{
-    Key{"compute", OneOf{settings::texts_of<Precision>}, settings::value_of(Precision::fp32),
-        "as `precision` alone"},
+    Key{"compute", OneOf{texts_of<Precision>}, value_of(Precision::fp32), "as `precision` alone"},
     Key{"gradient", OneOf{type_words}, "as the parameters", "what gradients are cast to"},
 };
 
-constexpr std::array precision_forms{Form{OneOf{settings::texts_of<Precision>}},
+constexpr std::array precision_forms{Form{OneOf{texts_of<Precision>}},
                                      Form{Map{rows<precision_table>}}};
 
-constexpr std::array throughput_forms{Form{settings::Throughput{.or_tokens = true}},
+constexpr std::array throughput_forms{Form{Throughput{.or_tokens = true}},
                                       Form{Map{measured_batch_keys}, Form::Of::list}};
 
 constexpr std::array measured_on_forms{Form{Map{measured_device_keys}, Form::Of::list}};
 
 constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
-constexpr settings::Needs of_model{"model"};
-constexpr settings::Needs of_measured{"single_gpu_throughput"};
+constexpr Needs of_model{"model"};
+constexpr Needs of_measured{"single_gpu_throughput"};
 
 constexpr std::array workload_table{
     Key{"model",
@@ -93,15 +83,14 @@ constexpr std::array workload_table{
         "reads of training, or wrote with `-o`. Its step of median length gives the compute; with "
         "`single_gpu_throughput` scaled; with `model` its gradients are that network's"},
     Key{"calls", OneOf{calls_words}, std::uint64_t{0},
-        "as_traced: collectives take what they took on the trace's ranks", "",
-        settings::Needs{"trace"}},
+        "as_traced: collectives take what they took on the trace's ranks", "", Needs{"trace"}},
     Key{"layers_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
-        "with `layers`; samples of a pass that takes these times. With others it takes as much "
-        "longer or shorter"},
+        "with `layers`; samples of a pass that takes these times. Times of other batches are in "
+        "proportion"},
     Key{"batch_per_gpu",
         Count{1, 100'000'000},
         "required, except with a trace or `job.global_batch`",
-        "samples a GPU and pass",
+        "samples per GPU and pass",
         "32",
         {},
         {"trace", "job.global_batch"}},
@@ -117,28 +106,25 @@ constexpr std::array workload_table{
         "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
         "for the wire. Parameters of fp32, tf32 and amp are fp32",
         "amp"},
-    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens a sample", "", of_model},
-    Key{"pretraining_heads", settings::Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads",
-        "", of_model},
-    Key{"fused_attention", settings::Flag{}, NetworkOptions{}.fused_attention,
+    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens per sample", "", of_model},
+    Key{"pretraining_heads", Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads", "",
+        of_model},
+    Key{"fused_attention", Flag{}, NetworkOptions{}.fused_attention,
         "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
-        "to "
-        "memory",
+        "to memory",
         "", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
-        "sequence, tokens/s; or to several with other batches, "
-        "`[{batch: 32, throughput: ..}]`, between which a step takes a fixed time and one for each "
-        "sample",
+        "sequence, tokens/s; or to several with other batches, `[{batch: 32, throughput: ..}]`, "
+        "between which a step takes a fixed time and one for each sample",
         "119.6 samples/s"},
     Key{"single_gpu_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
-        "samples of a pass when that was measured. With others the modelled compute is scaled by "
-        "the same factor",
-        "", of_measured},
-    Key{"single_gpu_wrapped", settings::Flag{}, false,
-        "that was measured within the strategy's wrapper, one rank of it, so that the wrapper's "
-        "copies on the GPU are in it",
+        "samples of a pass when that was measured. Other batches are scaled by the same factor", "",
+        of_measured},
+    Key{"single_gpu_wrapped", Flag{}, false,
+        "it was measured inside the strategy's wrapper with one rank, so it includes the "
+        "wrapper's copies on the GPU",
         "", of_measured},
     Key{"measured_on", Structure{"a list of maps", rows<measured_on_forms>}, "none",
         "instead of `single_gpu_throughput`: `{device, batch, throughput, precision}`, what one "
@@ -146,11 +132,6 @@ constexpr std::array workload_table{
         "it is `single_gpu_throughput`; else, of a `model`, other devices move the modelled "
         "compute by what their errors have in common with its",
         "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
-};
-
-struct Precisions {
-  Precision compute = Precision::fp32;
-  std::optional<DataType> gradient;  // empty: as the parameters
 };
 
 DataType parameter_type_of(Precision precision) {
@@ -163,21 +144,6 @@ std::optional<DataType> type_in(const Section& section, std::string_view key) {
   constexpr std::array types{DataType::float32, DataType::float16, DataType::bfloat16};
   const auto word = section.find<std::uint64_t>(key);
   return word ? std::optional(types[*word]) : std::nullopt;
-}
-
-// `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
-Precisions read_precision(Section& workload) {
-  const auto field = workload.field("precision");
-  Precisions read;
-  if (field && !field->node().is_map()) {
-    read.compute = field->word<Precision>();
-    return read;
-  }
-  Section both(workload.map().map("precision"), precision_table);
-  read.compute = both.get<Precision>("compute");
-  read.gradient = type_in(both, "gradient");
-  both.finish();
-  return read;
 }
 
 // Of each parameter of a layer, its first dimension.
@@ -265,13 +231,10 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
   return layers;
 }
 
-void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
+void read_model(Section& section, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
-  scenario.network =
-      shared_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
-                             .pretraining_heads = section.get<bool>("pretraining_heads"),
-                             .fused_attention = section.get<bool>("fused_attention")});
+  scenario.network = network_of(section);
   workload.name = scenario.network->name;
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
@@ -281,6 +244,27 @@ void read_model(Section& section, const Field& model, const Field& device, Scena
 }  // namespace
 
 std::span<const Key> workload_keys() { return workload_table; }
+
+Precisions precisions_of(Section& workload) {
+  const auto field = workload.field("precision");
+  Precisions read;
+  if (field && !field->node().is_map()) {
+    read.compute = field->word<Precision>();
+    return read;
+  }
+  Section both(workload.map().map("precision"), precision_table);
+  read.compute = both.get<Precision>("compute");
+  read.gradient = type_in(both, "gradient");
+  both.finish();
+  return read;
+}
+
+std::shared_ptr<const workload::Network> network_of(Section& workload) {
+  return load_network(workload.require("model"),
+                      {.sequence = workload.find<std::uint64_t>("sequence"),
+                       .pretraining_heads = workload.get<bool>("pretraining_heads"),
+                       .fused_attention = workload.get<bool>("fused_attention")});
+}
 
 void require_arithmetic(const Field& named, const Device& device, Precision precision) {
   if (device.speed(precision).peak > FlopsPerSecond(0)) return;
@@ -316,14 +300,14 @@ void load_workload(Section& section, const Overrides& overrides,
   }
   if (const auto trace = section.field("trace")) {
     refuse_single_layers(overrides, "trace");
-    scenario.training.wire_type = read_precision(section).gradient;
+    scenario.training.wire_type = precisions_of(section).gradient;
     return load_trace(*trace, section, scenario);
   }
   Workload& workload = scenario.workload;
   if (!shared_batch) (void)section.require("batch_per_gpu");
   workload.batch_per_gpu =
       shared_batch ? *shared_batch : section.get<std::uint32_t>("batch_per_gpu");
-  const Precisions precision = read_precision(section);
+  const Precisions precision = precisions_of(section);
   scenario.training.wire_type = precision.gradient;
   scenario.precision = precision.compute;
   const Field device = section.require("device");
@@ -343,9 +327,9 @@ void load_workload(Section& section, const Overrides& overrides,
     const std::uint32_t timed = timed_batch(section, "layers_batch");
     scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
   } else {
-    const Field named = section.require("model");
+    (void)section.require("model");
     refuse_single_layers(overrides, "model");
-    read_model(section, named, device, scenario);
+    read_model(section, device, scenario);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "models/settings/key.h"
 
-// What keys of a table say of each other, as JSON Schema.
+// What keys of a table require of each other, as JSON Schema.
 namespace paceline::schema {
 
 using Json = nlohmann::ordered_json;

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include "models/cost/nccl_constants.h"
-#include "models/shipped_file.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
@@ -42,20 +40,8 @@ class CommentedKeys {
     note(depth, comment);
     text_ += std::string(2 * depth, ' ') + key + ":" + (value.empty() ? "" : " " + value) + "\n";
   }
-  // In lines of 100 characters at most, broken at blanks.
   void note(std::size_t depth, const std::string& comment) {
-    constexpr std::size_t width = 100;
-    const std::string start = std::string(2 * depth, ' ') + "#";
-    std::string line;
-    std::istringstream words(comment);
-    for (std::string word; words >> word;) {
-      if (!line.empty() && line.size() + 1 + word.size() > width) {
-        text_ += line + "\n";
-        line.clear();
-      }
-      line += (line.empty() ? start : "") + " " + word;
-    }
-    if (!line.empty()) text_ += line + "\n";
+    text_ += loader::comment(comment, std::string(2 * depth, ' '));
   }
   void add(const std::string& line) { text_ += line + "\n"; }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -104,14 +90,13 @@ class ClusterText {
   }
 
   [[nodiscard]] bool has_shipped_device() const {
-    return options_.device && std::ranges::find(shipped_devices(), options_.device->name,
-                                                &ShippedFile::name) != shipped_devices().end();
+    return options_.device && loader::is_shipped_device(options_.device->name);
   }
 
   static std::string quotable(std::string_view text) {
     std::string plain = traces::shown(text);
-    std::replace_if(
-        plain.begin(), plain.end(), [](char c) { return c == '"' || c == '\\'; }, '?');
+    std::ranges::replace_if(
+        plain, [](char c) { return c == '"' || c == '\\'; }, '?');
     return plain;
   }
 
@@ -152,8 +137,7 @@ class ClusterText {
   [[nodiscard]] std::optional<std::uint32_t> sm_of() const {
     for (const NodeTopology::Gpu& gpu : node_.gpus) {
       if (gpu.sm == node_.gpus[0].sm) continue;
-      throw InputError({file_.path, gpu.at.line, gpu.at.column},
-                       "is another kind of GPU than the first", "all GPUs of a node are alike");
+      file_.refuse(gpu, "is another kind of GPU than the first", "all GPUs of a node are alike");
     }
     const auto told = node_.run ? sm_of_model(node_.run->model) : node_.gpus[0].sm;
     if (!options_.device) return told;
@@ -179,9 +163,8 @@ class ClusterText {
     const auto first = member(node_.gpus[0]);
     for (const NodeTopology::Gpu& gpu : node_.gpus) {
       if (member(gpu) == first) continue;
-      throw InputError({file_.path, gpu.at.line, gpu.at.column},
-                       fmt::format("{} differs from that of the first GPU", what),
-                       "all GPUs of a node are alike; write the section by hand");
+      file_.refuse(gpu, fmt::format("{} differs from that of the first GPU", what),
+                   "all GPUs of a node are alike; write the section by hand");
     }
     return first;
   }
@@ -427,18 +410,17 @@ class ClusterText {
     }
     for (const NodeTopology::Nic* nic : nics.taken) {
       if (nic->bandwidth == nics.taken[0]->bandwidth) continue;
-      throw InputError({file_.path, nic->at.line, nic->at.column},
-                       fmt::format("{} is not as fast as {}", nic->name, nics.taken[0]->name),
-                       "add --network-bandwidth and --nics, of those that training uses");
+      file_.refuse(*nic, fmt::format("{} is not as fast as {}", nic->name, nics.taken[0]->name),
+                   "add --network-bandwidth and --nics, of those that training uses");
     }
     if (nics.taken.empty() || !nics.taken[0]->bandwidth) return std::nullopt;
     return Sourced{*nics.taken[0]->bandwidth, "as the file tells it"};
   }
 
   [[nodiscard]] static std::string names_of(const std::vector<const NodeTopology::Nic*>& nics) {
-    std::string names;
-    for (const NodeTopology::Nic* nic : nics) names += (names.empty() ? "" : ", ") + nic->name;
-    return names;
+    std::vector<std::string> names;
+    for (const NodeTopology::Nic* nic : nics) names.push_back(nic->name);
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 
   // Sixteen NICs of eight GPUs are as many as GPUs, each as fast as two.
@@ -493,8 +475,10 @@ class ClusterText {
 
   [[nodiscard]] std::string nics_source(const ChosenNics& nics) const {
     std::string none;
-    for (const std::string& name : node_.nics_left_out) none += (none.empty() ? "" : ", ") + name;
-    if (!none.empty()) none = "; left out, as they are no NICs: " + none;
+    if (!node_.nics_left_out.empty()) {
+      none =
+          fmt::format("; left out, as they are no NICs: {}", fmt::join(node_.nics_left_out, ", "));
+    }
     if (options_.nics_per_node) return "--nics" + none;
     if (nics.taken.empty()) return "the file shows none: one is assumed" + none;
     std::string source = names_of(nics.taken) + none;
@@ -511,8 +495,7 @@ class ClusterText {
 
   [[nodiscard]] static bool is_socket(const ChosenNics& nics) {
     return !nics.taken.empty() &&
-           std::all_of(nics.taken.begin(), nics.taken.end(),
-                       [](const auto* nic) { return nic->is_socket == true; });
+           std::ranges::all_of(nics.taken, [](const auto* nic) { return nic->is_socket == true; });
   }
 
   const TopologyFile& file_;

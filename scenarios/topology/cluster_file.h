@@ -5,12 +5,13 @@
 #include <string>
 
 #include "models/units/units.h"
+#include "scenarios/errors.h"
 #include "traces/topology/node_topology.h"
 
-// Clusters of what tools print of one node.
+// Makes clusters from what tools print about one node.
 namespace paceline {
 
-// What whoever asks knows beside the file.
+// What the user knows beside the file.
 struct TopologyOptions {
   struct Device {
     std::string name;
@@ -31,6 +32,12 @@ struct TopologyFile {
   std::string path;
   std::string_view format;
   traces::NodeTopology topology;
+
+  // Points at a GPU or a NIC of the file.
+  [[noreturn]] void refuse(const auto& device, const std::string& what,
+                           const std::string& hint) const {
+    throw InputError({path, device.at.line, device.at.column}, what, hint);
+  }
 };
 
 // Throws InputError with line and column for what is no topology, and for one of several nodes

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <string>
 
-#include "scenarios/errors.h"
 #include "scenarios/topology/gpu_links.h"
 #include "scenarios/topology/pcie_groups.h"
 #include "traces/text/lines.h"
@@ -24,8 +23,7 @@ constexpr auto uneven_hint =
 
 [[noreturn]] void refuse_gpu(const TopologyFile& file, std::size_t gpu, const std::string& what,
                              const std::string& hint) {
-  const auto& at = file.topology.gpus[gpu].at;
-  throw InputError({file.path, at.line, at.column}, what, hint);
+  file.refuse(file.topology.gpus[gpu], what, hint);
 }
 
 // How many GPUs each class has, where all have as many, one class after the other.
@@ -49,10 +47,14 @@ PcieShape pcie_shape(const TopologyFile& file) {
   if (below_switch && in_socket && gpus / *in_socket <= sockets_most) {
     shape.even = PcieShape::Even{*below_switch, gpus / *in_socket};
   }
-  for (const auto& row : paths) {
-    if (std::find(row.begin(), row.end(), PciePath::switches) != row.end()) shape.is_nested = true;
-  }
+  shape.is_nested = std::ranges::any_of(paths, [](const auto& row) {
+    return std::ranges::find(row, PciePath::switches) != row.end();
+  });
   return shape;
+}
+
+bool has_links(const std::vector<std::uint32_t>& row) {
+  return std::ranges::any_of(row, [](std::uint32_t count) { return count > 0; });
 }
 
 // All of them, or none, lead into NVSwitches.
@@ -66,13 +68,17 @@ NvswitchShape told_switches(const TopologyFile& file) {
                "some may be down (nvidia-smi nvlink --status); all GPUs of a node are alike");
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const auto& row = file.topology.links[i];
-    if (std::all_of(row.begin(), row.end(), [](std::uint32_t count) { return count == 0; }))
-      continue;
+    if (!has_links(file.topology.links[i])) continue;
     refuse_gpu(file, i, fmt::format("{} has NVLinks to GPUs and to NVSwitches", called(file, i)),
                uneven_hint);
   }
   return {gpus[0].switch_links};
+}
+
+// Whether lanes join any two GPUs.
+bool is_full_mesh(const NodeTopology& node) {
+  return std::ranges::all_of(node.links,
+                             [](const auto& row) { return std::ranges::count(row, 0U) == 1; });
 }
 
 // The number of links that any two GPUs have; nullopt where it is not the same.
@@ -92,10 +98,7 @@ NodeShape linked_shape(const TopologyFile& file, std::optional<std::uint32_t> sm
   const NodeTopology& node = file.topology;
   const auto gpus = static_cast<std::uint32_t>(node.gpus.size());
   const auto same = links_of_any_two(node.links);
-  const MeshShape mesh{same.has_value() ||
-                       std::all_of(node.links.begin(), node.links.end(), [](const auto& row) {
-                         return std::count(row.begin(), row.end(), 0U) == 1;
-                       })};
+  const MeshShape mesh{is_full_mesh(node)};
   if (!node.links_of_pairs_only || gpus == 2) return mesh;
   const std::uint32_t most = sm ? nvlinks_most(*sm) : nvlinks_most_of_any;
   if (same && *same * (gpus - 1) > most) return NvswitchShape{*same};
@@ -133,10 +136,7 @@ bool is_sxm(std::string_view model) {
 }
 
 NodeShape lanes_of_rings(const TopologyFile& file, const std::string& why) {
-  const auto& links = file.topology.links;
-  const bool is_full = std::ranges::all_of(
-      links, [](const auto& row) { return std::count(row.begin(), row.end(), 0U) == 1; });
-  return MeshShape{is_full,
+  return MeshShape{is_full_mesh(file.topology),
                    why +
                        "; its lanes are the rings that cross a pair, and may be more where "
                        "no ring uses them"};
@@ -215,11 +215,8 @@ NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
   if (node.gpus.size() == 1) return PcieShape{};
   if (node.run) return run_shape(file, sm, model);
   const auto is_switched = [](const NodeTopology::Gpu& gpu) { return gpu.switch_links > 0; };
-  if (std::any_of(node.gpus.begin(), node.gpus.end(), is_switched)) return told_switches(file);
-  const auto is_linked = [](const auto& row) {
-    return std::any_of(row.begin(), row.end(), [](std::uint32_t count) { return count > 0; });
-  };
-  if (std::any_of(node.links.begin(), node.links.end(), is_linked)) return linked_shape(file, sm);
+  if (std::ranges::any_of(node.gpus, is_switched)) return told_switches(file);
+  if (std::ranges::any_of(node.links, has_links)) return linked_shape(file, sm);
   if (!has_no_nvlink) refuse_modules(file, sm, model);
   return pcie_shape(file);
 }
@@ -227,9 +224,9 @@ NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
 ChosenNics nics_of(const NodeTopology& topology) {
   ChosenNics chosen;
   for (std::size_t j = 0; j < topology.nics.size(); ++j) {
-    const bool is_near =
-        std::any_of(topology.nic_paths.begin(), topology.nic_paths.end(),
-                    [&](const auto& row) { return row[j] && *row[j] <= PciePath::switches; });
+    const bool is_near = std::ranges::any_of(topology.nic_paths, [&](const auto& row) {
+      return row[j] && *row[j] <= PciePath::switches;
+    });
     (is_near ? chosen.taken : chosen.left_out).push_back(&topology.nics[j]);
   }
   if (!chosen.taken.empty()) return chosen;

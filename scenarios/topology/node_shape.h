@@ -11,7 +11,7 @@
 
 namespace paceline {
 
-// What joins the GPUs of a node, in the words of the cluster's schema.
+// What joins the GPUs of a node, as the cluster's schema describes it.
 struct NvswitchShape {
   std::uint32_t links = 0;  // of each GPU
   std::string why = {};     // it is taken for one; empty where the file shows it
@@ -40,8 +40,7 @@ using NodeShape = std::variant<PcieShape, MeshShape, NvswitchShape>;
 [[nodiscard]] NodeShape shape_of(const TopologyFile& file, std::optional<std::uint32_t> sm,
                                  std::string_view model, bool has_no_nvlink);
 
-// The NICs that its transfers take: those below a switch that a GPU is below too; where there are
-// none, all.
+// Chooses the NICs that transfers use: those below a switch with a GPU; where there are none, all.
 struct ChosenNics {
   std::vector<const traces::NodeTopology::Nic*> taken, left_out;
   // Those taken are far from all GPUs and PIX from one another: functions or ports of one card, or

@@ -9,8 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "scenarios/errors.h"
-
 namespace paceline {
 namespace {
 
@@ -60,13 +58,11 @@ using Three = std::array<std::uint32_t, 3>;
   const char* what = most <= PciePath::switches      ? "switch"
                      : most == PciePath::host_bridge ? "host bridge"
                                                      : "NUMA node";
-  const auto& at = file.topology.gpus[std::max(gpus[0], gpus[2])].at;
-  throw InputError(
-      {file.path, at.line, at.column},
+  file.refuse(
+      file.topology.gpus[std::max(gpus[0], gpus[2])],
       fmt::format("{0} and {1} share a {3}, so do {1} and {2}, but not {0} and {2}",
                   called(file, gpus[0]), called(file, gpus[1]), called(file, gpus[2]), what),
-      "what joins GPUs on PCIe is a tree; give the output of nvidia-smi topo -m as "
-      "it is");
+      "what joins GPUs on PCIe is a tree; give the output of nvidia-smi topo -m as it is");
 }
 
 // Marks the groups of NUMA nodes, and adds those that are not there yet.

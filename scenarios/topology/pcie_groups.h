@@ -24,8 +24,8 @@ struct PcieGroup {
 [[nodiscard]] std::optional<traces::PciePath> told_path(const traces::NodeTopology& node,
                                                         std::size_t a, std::size_t b);
 
-// Of each GPU the first one that has no more than `most` between them. Throws InputError where that
-// does not part the GPUs into groups.
+// For each GPU, the first GPU with no more than `most` between the two. Throws InputError where
+// that does not part the GPUs into groups.
 [[nodiscard]] std::vector<std::uint32_t> classes_of_gpus(const TopologyFile& file,
                                                          traces::PciePath most);
 

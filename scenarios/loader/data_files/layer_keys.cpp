@@ -5,17 +5,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Flag;
-using settings::Form;
-using settings::Key;
-using settings::Map;
-using settings::OneOf;
-using settings::required;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
-
 constexpr Key name_of_layer(std::string_view kind, std::string_view meaning) {
   return {kind, Text{"text"}, required, meaning, "layer{i}"};
 }
@@ -62,7 +51,7 @@ constexpr std::array layernorm_table{
     Key{"rows", tokens_type, "1", "of one sample", "sequence"},
 };
 
-constexpr OneOf keeps_type{settings::texts_of<Keeps>};
+constexpr OneOf keeps_type{texts_of<Keeps>};
 
 constexpr std::array elementwise_table{
     name_of_layer("elementwise", "the name of what works element by element"),
@@ -84,8 +73,7 @@ constexpr std::array pool_table{
     extent_key("in_size", "the width of what goes in"),
     extent_key("out_size", "the width of what comes out"),
     extent_key("channels", "how many"),
-    Key{"keeps", keeps_type, settings::value_of(Keeps::input),
-        "what its backward reads of its forward"},
+    Key{"keeps", keeps_type, value_of(Keeps::input), "what its backward reads of its forward"},
 };
 
 constexpr std::array embedding_table{
@@ -111,18 +99,11 @@ constexpr std::array buffer_table{
     Key{"count", Count{1, extent_max}, required, "its elements", "512"},
 };
 
-constexpr std::array kind_rows{LayerKeys{"conv", conv_table},
-                               LayerKeys{"linear", linear_table},
-                               LayerKeys{"batchnorm", batchnorm_table},
-                               LayerKeys{"layernorm", layernorm_table},
-                               LayerKeys{"elementwise", elementwise_table},
-                               LayerKeys{"pool", pool_table},
-                               LayerKeys{"embedding", embedding_table},
-                               LayerKeys{"attention", attention_table},
-                               LayerKeys{"parameter", parameter_table},
-                               LayerKeys{"buffer", buffer_table}};
+constexpr std::array<std::span<const Key>, 10> kinds{
+    conv_table, linear_table,    batchnorm_table, layernorm_table, elementwise_table,
+    pool_table, embedding_table, attention_table, parameter_table, buffer_table};
 
-// One of the kind_rows; with the last one a block.
+// One of the kinds; with the last one a block.
 constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
                                           Form{Map{rows<linear_table>}},
                                           Form{Map{rows<batchnorm_table>}},
@@ -134,11 +115,9 @@ constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
                                           Form{Map{rows<parameter_table>}},
                                           Form{Map{rows<buffer_table>}},
                                           Form{Map{block_keys}}};
-static_assert(layer_or_block_forms.size() == kind_rows.size() + 1);
+static_assert(layer_or_block_forms.size() == kinds.size() + 1);
 
-std::span<const Form> layer_forms() {
-  return std::span(layer_or_block_forms).first(kind_rows.size());
-}
+std::span<const Form> layer_forms() { return std::span(layer_or_block_forms).first(kinds.size()); }
 
 constexpr std::array inner_forms{Form{Structure{"a layer", layer_forms}, Form::Of::list}};
 constexpr std::array list_forms{
@@ -153,7 +132,7 @@ constexpr std::array block_table{
 
 }  // namespace
 
-std::span<const LayerKeys> layer_kinds() { return kind_rows; }
+std::span<const std::span<const Key>> layer_kinds() { return kinds; }
 std::span<const Key> block_keys() { return block_table; }
 
 std::span<const Form> layer_list_forms() { return list_forms; }

@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-#include "models/settings/key.h"
+#include "scenarios/loader/document/section.h"
 
 // The tables of keys of a network file's layers.
 namespace paceline::loader {
 
-// What the backward of an elementwise layer or a pool reads of its forward.
+// What the backward of an elementwise layer or a pool reads from its forward.
 enum class Keeps { input, output, fp32_output, nothing };
 
 constexpr auto words_of(Keeps) {
@@ -18,19 +17,14 @@ constexpr auto words_of(Keeps) {
 
 inline constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
 
-// A kind of layer: the key that names it, which is the first of its table.
-struct LayerKeys {
-  std::string_view kind;
-  std::span<const settings::Key> keys;
-};
-
-// In the order in which a layer of several kinds would be read.
-[[nodiscard]] std::span<const LayerKeys> layer_kinds();
+// The keys of each kind of layer. The first key names the kind; of a layer with several such keys,
+// the first kind here counts.
+[[nodiscard]] std::span<const std::span<const Key>> layer_kinds();
 
 // Of layers that are repeated.
-[[nodiscard]] std::span<const settings::Key> block_keys();
+[[nodiscard]] std::span<const Key> block_keys();
 
 // A list of layers and blocks of them.
-[[nodiscard]] std::span<const settings::Form> layer_list_forms();
+[[nodiscard]] std::span<const Form> layer_list_forms();
 
 }  // namespace paceline::loader

@@ -30,21 +30,6 @@ using topology::Placement;
 using topology::Receives;
 using topology::Transport;
 
-using settings::Bandwidth;
-using settings::Count;
-using settings::Flag;
-using settings::Form;
-using settings::Key;
-using settings::Map;
-using settings::Needs;
-using settings::OneOf;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
-using settings::texts_of;
-using settings::Time;
-using settings::value_of;
-
 constexpr std::uint64_t nodes_max = 1'000'000;
 constexpr std::uint64_t gpus_per_node_max = 1024;
 constexpr std::uint64_t ranks_max = 1'000'000;
@@ -65,10 +50,11 @@ constexpr std::array gpus_forms{Form{OneOf{any_word}},
 
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
-        "nvswitch: a port of each GPU into a crossbar; nvlink_mesh: lanes between pairs; pcie: a "
-        "port into a crossbar, or into switches, that network traffic crosses too"},
+        "nvswitch: each GPU has a port into a crossbar; nvlink_mesh: lanes join pairs of GPUs; "
+        "pcie: each GPU has a port into a crossbar, or into switches, which network traffic "
+        "crosses, too"},
     Key{"bandwidth", Bandwidth{}, "required, except with one GPU per node",
-        "one way, of a port; in a mesh of one lane"},
+        "of a port, one way; in a mesh, of one lane"},
     Key{"latency", Time{}, IntraNode{}.latency, "one way"},
     Key{"lanes",
         Structure{"a matrix", rows<lane_forms>},
@@ -76,14 +62,14 @@ constexpr std::array intra_node_table{
         "how many lanes join GPUs i and j of a mesh, as `nvidia-smi topo -m` prints them",
         "[[0, 1], [1, 0]]",
         {"kind", {"nvlink_mesh"}}},
-    Key{"host_bandwidth", Bandwidth{}, "unlimited", "one way, of a GPU's link to its host"},
+    Key{"host_bandwidth", Bandwidth{}, "unlimited", "of a GPU's link to its host, one way"},
     Key{"gpus_per_switch", Count{1, gpus_per_node_max, "gpus_per_node"}, "one crossbar",
         "of each PCIe switch", "", of_pcie},
-    Key{"switch_bandwidth", Bandwidth{}, settings::required,
-        "one way, of a switch's link to its CPU", "12GBps", of_switches},
-    Key{"sockets", Count{1, 2}, std::uint64_t{1}, "that share the switches", "", of_switches},
-    Key{"socket_bandwidth", Bandwidth{}, settings::required, "one way, between two sockets",
-        "10GBps", of_sockets},
+    Key{"switch_bandwidth", Bandwidth{}, required, "of a switch's link to its CPU, one way",
+        "12GBps", of_switches},
+    Key{"sockets", Count{1, 2}, std::uint64_t{1}, "how many share the switches", "", of_switches},
+    Key{"socket_bandwidth", Bandwidth{}, required, "between two sockets, one way", "10GBps",
+        of_sockets},
     Key{"groups", Structure{"a list of groups", pcie_group_forms}, "one crossbar",
         "what GPUs share on PCIe, where switches and sockets are not alike; in place of the keys "
         "before. Of each group `gpus` (local ranks) and `path`, what lies between two GPUs that "
@@ -96,8 +82,8 @@ constexpr std::array intra_node_table{
     Key{"peer_to_peer", Flag{}, true,
         "false: all transfers but those over NVLink are staged in host memory", "", of_tree},
     Key{"staging_bandwidth", Bandwidth{}, "unlimited",
-        "what the GPUs of one socket (of groups, of the outermost of path PHB or NODE) can stage "
-        "in its memory, all together; each byte is written and read once",
+        "what all GPUs of one socket together can stage in its memory (with groups: of the "
+        "outermost group of path PHB or NODE); each byte is written and read once",
         "12GBps", of_staging},
     Key{"slot_generation",
         Count{1, topology::slot_generation_max},
@@ -106,13 +92,13 @@ constexpr std::array intra_node_table{
         "",
         {"slot_lanes"}},
     Key{"slot_lanes", Structure{"a list of counts", rows<slot_forms>}, "not told",
-        "of the PCIe slot of each GPU; a link to the host has no more than its slot: 12 GB/s for "
-        "16 lanes of PCIe 3.0 (NCCL's count)",
+        "lanes of each GPU's PCIe slot; a link to the host carries no more than its slot: 12 GB/s "
+        "for 16 lanes of PCIe 3.0, as NCCL counts",
         "[16, 4]"},
-    Key{"box_spread", settings::Number{1.001, 1000}, "none: the bandwidths are those of the box",
-        "the bandwidths are those of a class of boxes: calls in nine tenths of those measured take "
-        "between 1/spread and spread times as long. A preset's does not count where the scenario "
-        "gives a bandwidth itself"},
+    Key{"box_spread", Number{1.001, 1000}, "none: the bandwidths are those of the box",
+        "the bandwidths are those of a class of boxes: nine tenths of the measured boxes take "
+        "between 1/spread and spread times as long. A preset's value has no effect where the "
+        "scenario gives a bandwidth itself"},
 };
 
 constexpr std::array box_bandwidths{"bandwidth",        "host_bandwidth",    "switch_bandwidth",
@@ -132,41 +118,37 @@ constexpr std::array network_table{
     Key{"bandwidth", Bandwidth{}, "required above one node", "of one NIC, one way"},
     Key{"latency", Time{}, network_defaults.latency, "one way, GPU to GPU"},
     Key{"nics_per_node", Count{1, gpus_per_node_max, "gpus_per_node"},
-        network_defaults.nics_per_node, "that its GPUs share"},
-    Key{"efficiency", settings::Fraction{0.001, 1}, network_defaults.efficiency,
-        "what of the bandwidth transfers can reach. Unless it is given, over tcp what the "
-        "library's "
-        "sockets move: `provider`, `nic`, `sockets`"},
+        network_defaults.nics_per_node, "how many the GPUs of a node share"},
+    Key{"efficiency", Fraction{0.001, 1}, network_defaults.efficiency,
+        "part of the bandwidth that transfers reach. Unless given, it is over tcp what the "
+        "library's sockets move: `provider`, `nic`, `sockets`"},
     Key{"transport", OneOf{texts_of<Transport>}, value_of(network_defaults.transport),
         "tcp: a sender is done when its bytes have left; rdma: when they have arrived"},
     Key{"provider", OneOf{texts_of<Provider>}, value_of(TcpHosts{}.provider),
-        "whose hosts they are; it counts over tcp. own: no virtual machines, a thread moves 2 "
-        "GB/s; "
-        "other: of another cloud; of clouds' it moves 0.6 GB/s; unknown: between the two, and the "
-        "interval holds both"},
+        "who runs the hosts; used with transport: tcp. own: no virtual machines, a thread moves 2 "
+        "GB/s; a cloud (other: one that is not listed): a thread moves 0.6 GB/s; unknown: between "
+        "the two, and the interval holds both"},
     Key{"nic", OneOf{texts_of<NicVendor>}, "by provider",
-        "the NIC by which NCCL opens its sockets: ena (aws) two threads with eight each, gvnic "
-        "(gcp) "
-        "four with one, other one socket a connection. Also other in containers whose interface is "
-        "virtual, as those of Kubernetes without hostNetwork",
+        "decides how many sockets NCCL opens per connection: ena (aws) eight for each of two "
+        "threads, gvnic (gcp) one for each of four, other one. Write other, too, for containers "
+        "whose interface is virtual, such as Kubernetes without hostNetwork",
         "other", over_tcp},
     Key{"sockets", Count{1, cost::sockets_max}, "by NIC",
-        "of each connection of NCCL's: NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD", "16",
-        over_tcp},
+        "per connection of NCCL: NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD", "16", over_tcp},
     Key{"socket_threads", Count{1, cost::threads_max}, "by NIC",
-        "that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp},
+        "threads that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp},
     Key{"stream_bandwidth", Bandwidth{}, "by provider",
         "what one stream carries, one way, as `iperf3 -P 1` between two hosts measures it",
         "1.2GBps", over_tcp},
     Key{"framing", OneOf{texts_of<Framing>}, value_of(network_defaults.framing),
-        "what packets add: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
-        "(ip-tcp), are payload: 1448/1514 with ethernet-tcp by default"},
+        "headers of packets: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
+        "bytes (ip-tcp), are payload: 1448/1514 with ethernet-tcp and the default mtu"},
     Key{"mtu", Count{topology::mtu_min.value(), topology::mtu_max.value()},
         network_defaults.mtu.value(), "bytes of a packet, with its headers", "", of_packets},
-    Key{"rendezvous_above", settings::Size{}, "by library",
-        "larger messages take the rendezvous protocol: two latencies more, for a request and its "
-        "grant. With `library: mpi` over tcp 64KiB unless given (Open MPI's, less its header of "
-        "some bytes); else none do"},
+    Key{"rendezvous_above", Size{}, "by library",
+        "larger messages take the rendezvous protocol, with two latencies more for a request and "
+        "its grant. Unless given, 64KiB with `library: mpi` over tcp (Open MPI's limit, less a "
+        "header of some bytes), and no limit otherwise"},
     Key{"receives", OneOf{texts_of<Receives>}, "by library",
         "what a message waits for. ready: its receiver; announced: its receiver's ready "
         "notification (clear-to-send), which arrives a latency later (Gloo); announced-ahead: the "
@@ -176,16 +158,16 @@ constexpr std::array network_table{
         "MPI). Unless given, over tcp that of the library of `collective`, or of the backend of "
         "plans"},
     Key{"sharp", Flag{}, network_defaults.sharp,
-        "whether its switches add, and NCCL has them do it (SHARP; CollNet with "
-        "NCCL_COLLNET_ENABLE=1); over rdma"},
+        "whether the network's switches reduce and NCCL uses that (SHARP; CollNet with "
+        "NCCL_COLLNET_ENABLE=1); needs rdma"},
     Key{"fabric", OneOf{fabrics}, std::uint64_t{0},
-        "switch: one without limits; fat_tree: leaf switches below a core without limits"},
-    Key{"nodes_per_leaf", Count{1, nodes_max}, settings::required, "below each leaf switch", "16",
+        "switch: one switch without limits; fat_tree: leaf switches below a core without limits"},
+    Key{"nodes_per_leaf", Count{1, nodes_max}, required, "nodes below each leaf switch", "16",
         of_fat_tree},
-    Key{"oversubscription", settings::Number{1, 1000}, fat_tree_defaults.oversubscription,
+    Key{"oversubscription", Number{1, 1000}, fat_tree_defaults.oversubscription,
         "NICs below a full leaf switch over its uplink", "", of_fat_tree},
     Key{"core_latency", Time{}, fat_tree_defaults.core_latency,
-        "on top where a transfer crosses the core", "", of_fat_tree},
+        "added where a transfer crosses the core", "", of_fat_tree},
     Key{"rails", Flag{}, fat_tree_defaults.rails, "a leaf switch for each NIC of a node", "",
         of_fat_tree},
     Key{"placement", OneOf{texts_of<Placement>}, value_of(fat_tree_defaults.placement),
@@ -208,12 +190,12 @@ constexpr std::array cluster_table{
         "[h100-sxm5-80gb, h200-sxm5-141gb]"},
     Key{"nodes", Count{1, nodes_max}, std::uint64_t{1},
         "how many, where the scenario has no `gpus`"},
-    Key{"gpus_per_node", Count{1, gpus_per_node_max}, settings::required, "alike in all", "8"},
+    Key{"gpus_per_node", Count{1, gpus_per_node_max}, required, "alike in all", "8"},
     Key{"intra_node", Map{rows<intra_node_table>}, "", "what joins the GPUs of a node"},
     Key{"network", Map{rows<network_table>}, "", "what joins the nodes"},
     Key{"reduction_bandwidth", Bandwidth{}, "unlimited",
-        "bytes a second that a rank adds to its own; a receiver is done with what it reduces that "
-        "much later (CPU ranks)"},
+        "how fast a rank reduces what arrives into its own buffer; a receiver is done that much "
+        "later (CPU ranks)"},
     Key{"calibration", Text{"a file"}, "none",
         "that `paceline calibrate` wrote, beside the scenario: its collectives take what logs say, "
         "and are not simulated. Others run on the links that it has from ping-pongs: latency and "
@@ -334,6 +316,57 @@ IntraNode read_intra_node(Section section, std::uint32_t gpus, std::uint32_t nic
   return node;
 }
 
+std::string shipped_name(const Field& device) {
+  const std::string name = device.text();
+  if (!is_shipped_device(name)) {
+    device.fail("is no shipped device", "`paceline list devices` has them");
+  }
+  return name;
+}
+
+// Empty: any.
+std::vector<std::string> read_list(const Field& gpus) {
+  if (gpus.node().is_scalar() && gpus.text() == any_word.front()) return {};
+  if (!gpus.node().is_list()) {
+    gpus.fail(
+        "is neither any nor a list of devices",
+        "write gpus: [v100-sxm2-16gb, v100-sxm2-32gb]; gpus_per_node says how many there are");
+  }
+  std::vector<std::string> devices;
+  for (const Field& device : gpus.list()) devices.push_back(shipped_name(device));
+  return devices;
+}
+
+// Over its preset, which a section has below it: what a link of the node is, and how fast.
+bool has_links_of_its_own(Section& section) {
+  constexpr std::size_t layer_of_preset = 2;  // after settings and the section
+  Reader node = section.map().map("intra_node");
+  return std::ranges::all_of(std::array{"kind", "bandwidth"}, [&](const char* key) {
+    const auto layer = node.layer_of(key);
+    return layer && *layer < layer_of_preset;
+  });
+}
+
+// Reads `gpu` and `gpus` of a cluster section that lies over its preset; a `gpu` that lies over
+// `gpus` is the only one. nullopt: the machines may have any, or the links are those of no preset,
+// but of the section itself. Throws InputError for what is no shipped device, and where `gpu` is
+// none of `gpus`.
+std::optional<PresetDevices> read_devices(Section& section, topology::Cluster& cluster) {
+  const auto gpu = section.field("gpu"), gpus = section.field("gpus");
+  std::vector<std::string> devices;
+  if (gpus) devices = read_list(*gpus);
+  if (gpu) cluster.gpu = shipped_name(*gpu);
+  const auto of_gpu = section.map().layer_of("gpu"), of_gpus = section.map().layer_of("gpus");
+  if (gpu && (!gpus || *of_gpu < *of_gpus)) devices = {cluster.gpu};
+  if (gpu && !devices.empty() && std::ranges::find(devices, cluster.gpu) == devices.end()) {
+    throw InputError(gpus->location(), fmt::format("gpus does not have gpu, {}", cluster.gpu),
+                     fmt::format("add it, or write gpu: {}", devices.front()));
+  }
+  const auto preset = section.field("preset");
+  if (!preset || devices.empty() || has_links_of_its_own(section)) return std::nullopt;
+  return PresetDevices{preset->text(), std::move(devices)};
+}
+
 std::optional<FatTree> read_fat_tree(Section& network) {
   if (network.get<std::string_view>("fabric") != fabrics.back()) return std::nullopt;
   return FatTree{.nodes_per_leaf = network.get<std::uint32_t>("nodes_per_leaf"),
@@ -398,6 +431,10 @@ std::span<const Key> cluster_file_keys() {
     return of_file;
   }();
   return keys;
+}
+
+bool is_shipped_device(std::string_view name) {
+  return std::ranges::find(shipped_devices(), name, &ShippedFile::name) != shipped_devices().end();
 }
 
 topology::Cluster load_cluster(Section section) {

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "models/shipped_file.h"
@@ -12,16 +10,11 @@ namespace paceline::loader {
 
 namespace {
 
-using settings::Key;
-using settings::Map;
-using settings::Number;
-using settings::rows;
-
 constexpr std::array peak_table{
-    Key{"fp32", settings::ComputeSpeed{}, "no such arithmetic", "without tensor cores"},
-    Key{"tf32", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity"},
-    Key{"fp16", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity; amp's, too"},
-    Key{"bf16", settings::ComputeSpeed{}, "no such arithmetic", "without sparsity"},
+    Key{"fp32", ComputeSpeed{}, "no such arithmetic", "without tensor cores"},
+    Key{"tf32", ComputeSpeed{}, "no such arithmetic", "without sparsity"},
+    Key{"fp16", ComputeSpeed{}, "no such arithmetic", "without sparsity; amp's, too"},
+    Key{"bf16", ComputeSpeed{}, "no such arithmetic", "without sparsity"},
 };
 
 constexpr std::array attained_compute_table{
@@ -38,17 +31,17 @@ constexpr std::array attained_table{
 
 constexpr std::array device_table{
     schema_key("paceline.device/1"),
-    Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-device"},
+    Key{"name", Text{"text"}, required, "what reports call it", "my-device"},
     Key{"compute_capability", Number{1, 100}, "not told", "CUDA's, as 8.6"},
-    Key{"memory_bandwidth", settings::Bandwidth{}, settings::required, "of its memory", "900GBps"},
-    Key{"small_kernel_time", settings::Time{}, settings::required,
+    Key{"memory_bandwidth", Bandwidth{}, required, "of its memory", "900GBps"},
+    Key{"small_kernel_time", Time{}, required,
         "of a wrapper's small kernels, with what is between them", "5us"},
     Key{"multiprocessors", Number{1, 10'000}, "not told", "that NCCL's channels hold some of"},
     Key{"fp32_lanes", Number{1, 1024}, "by `compute_capability`",
         "fp32 products and sums of a multiprocessor a clock"},
     Key{"peak", Map{rows<peak_table>}, "", "floating-point operations a second, by type"},
     Key{"attained", Map{rows<attained_table>}, "", "what training reaches of that"},
-    Key{"memory", settings::Size{}, "not told", "how much there is"},
+    Key{"memory", Size{}, "not told", "how much there is"},
 };
 
 // fp32 products and sums of a multiprocessor a clock: CUDA C++ Programming Guide 12 and 13,

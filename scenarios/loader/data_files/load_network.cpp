@@ -15,10 +15,6 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Key;
-using settings::Map;
-using settings::rows;
-using settings::Structure;
 using workload::Kept;
 using workload::Layer;
 using workload::ModelledCost;
@@ -213,16 +209,16 @@ constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::line
                                    &LayerReader::parameter,   &LayerReader::buffer};
 
 constexpr std::array sample_table{
-    Key{"sequence", settings::Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
-    Key{"image_size", settings::Count{1, extent_max}, "none", "the width, which nothing counts"},
+    Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
+    Key{"image_size", Count{1, extent_max}, "none", "the width, which nothing counts"},
 };
 
 constexpr std::array network_file_table{
     schema_key("paceline.network/1"),
-    Key{"name", settings::Text{"text"}, settings::required, "what reports call it", "my-network"},
+    Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
     Key{"sample", Map{rows<sample_table>}, "", "what one is"},
-    Key{"layers", Structure{"a list of layers", layer_list_forms}, settings::required,
-        "in forward order", "[...]"},
+    Key{"layers", Structure{"a list of layers", layer_list_forms}, required, "in forward order",
+        "[...]"},
     Key{"heads", Structure{"a list of layers", layer_list_forms}, "none",
         "layers behind those, with a scenario's `pretraining_heads`"},
 };
@@ -231,8 +227,8 @@ constexpr std::array network_file_table{
 std::span<const std::string_view> all_layer_keys() {
   static const std::vector<std::string_view> names = [] {
     std::set<std::string_view> all;
-    for (const LayerKeys& kind : layer_kinds()) {
-      for (const Key& key : kind.keys) all.insert(key.name);
+    for (const auto keys : layer_kinds()) {
+      for (const Key& key : keys) all.insert(key.name);
     }
     return std::vector(all.begin(), all.end());
   }();
@@ -279,10 +275,10 @@ class NetworkReader {
   Layer read_layer(const Field& entry, Reader& layer) {
     layer.expect_only(all_layer_keys());
     for (std::size_t i = 0; i < layer_readers.size(); ++i) {
-      const LayerKeys& kind = layer_kinds()[i];
-      const auto name = layer.find(std::string(kind.kind));
+      const auto keys = layer_kinds()[i];
+      const auto name = layer.find(std::string(keys.front().name));
       if (!name) continue;
-      LayerReader reader(Section(layer, kind.keys), counted(name->text()), sequence_, fused_,
+      LayerReader reader(Section(layer, keys), counted(name->text()), sequence_, fused_,
                          layers_.empty());
       Layer read = (reader.*layer_readers[i])();
       reader.finish();
@@ -290,7 +286,7 @@ class NetworkReader {
       return read;
     }
     std::vector<std::string_view> known;
-    for (const LayerKeys& kind : layer_kinds()) known.push_back(kind.kind);
+    for (const auto keys : layer_kinds()) known.push_back(keys.front().name);
     throw InputError(entry.location(), "a layer of no known kind",
                      fmt::format("known: {}", fmt::join(known, ", ")));
   }
@@ -313,8 +309,10 @@ class NetworkReader {
 
 std::span<const Key> network_file_keys() { return network_file_table; }
 
-workload::Network load_network(const Field& name, const NetworkOptions& options) {
-  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
+namespace {
+
+workload::Network read_network(const Field& name, const DocumentPtr& document,
+                               const NetworkOptions& options) {
   Section file(Reader(document), network_file_table);
   workload::Network network;
   network.name = file.text("name");
@@ -342,8 +340,10 @@ workload::Network load_network(const Field& name, const NetworkOptions& options)
   return network;
 }
 
-std::shared_ptr<const workload::Network> shared_network(const Field& name,
-                                                        const NetworkOptions& options) {
+}  // namespace
+
+std::shared_ptr<const workload::Network> load_network(const Field& name,
+                                                      const NetworkOptions& options) {
   constexpr std::size_t kept_max = 8;
   // Documents that are named are kept as long as their thread, so that each has its own address.
   static thread_local std::map<std::pair<const Document*, NetworkOptions>,
@@ -353,7 +353,7 @@ std::shared_ptr<const workload::Network> shared_network(const Field& name,
   const std::pair key(document.get(), options);
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   if (kept.size() == kept_max) kept.clear();
-  auto network = std::make_shared<const workload::Network>(load_network(name, options));
+  auto network = std::make_shared<const workload::Network>(read_network(name, document, options));
   kept.emplace(key, network);
   return network;
 }

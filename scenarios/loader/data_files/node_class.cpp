@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/data_files/preset_devices.h"
-#include "scenarios/loader/document/document.h"
+#include "scenarios/loader/data_files/data_files.h"
 
 namespace paceline::loader {
 namespace {

@@ -7,16 +7,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace paceline::loader {
 namespace {
-
-using settings::Form;
-using settings::Map;
-using settings::rows;
-using settings::Structure;
 
 using topology::PcieGroup;
 using topology::PciePath;
@@ -24,23 +18,22 @@ using topology::PcieTree;
 
 // The last is that of the node.
 constexpr auto group_paths = [] {
-  constexpr auto all = settings::texts_of<PciePath>;
+  constexpr auto all = texts_of<PciePath>;
   std::array<std::string_view, all.size() - 1> paths;
   std::copy(all.begin(), all.end() - 1, paths.begin());
   return paths;
 }();
 
-constexpr std::array number_forms{Form{settings::Count{0, 1023}, Form::Of::list}};
+constexpr std::array number_forms{Form{Count{0, 1023}, Form::Of::list}};
 
 constexpr std::array group_table{
-    settings::Key{"gpus", Structure{"a list of local ranks", rows<number_forms>},
-                  settings::required, "counted from 0", "[0, 1]"},
-    settings::Key{"path", settings::OneOf{group_paths}, settings::required,
-                  "what lies between two GPUs that share no smaller group", group_paths.front()},
-    settings::Key{"bandwidth", settings::Bandwidth{}, "limits nothing",
-                  "one way, of its link to what is around it"},
-    settings::Key{"nics", Structure{"a list of numbers", rows<number_forms>},
-                  "on the NUMA node of their first GPU", "NICs in it, counted from 0", "[0]"},
+    Key{"gpus", Structure{"a list of local ranks", rows<number_forms>}, required, "counted from 0",
+        "[0, 1]"},
+    Key{"path", OneOf{group_paths}, required,
+        "what lies between two GPUs that share no smaller group", group_paths.front()},
+    Key{"bandwidth", Bandwidth{}, "limits nothing", "one way, of its link to what is around it"},
+    Key{"nics", Structure{"a list of numbers", rows<number_forms>},
+        "on the NUMA node of their first GPU", "NICs in it, counted from 0", "[0]"},
 };
 
 constexpr std::array switch_keys{"gpus_per_switch", "switch_bandwidth", "sockets",
@@ -109,8 +102,7 @@ PcieTree read_groups(const Field& list, std::uint32_t gpus, std::uint32_t nics) 
     throw InputError(
         fields[fault->group].location(),
         fmt::format("the group of GPUs {} {}", fmt::join(group.gpus, ", "), fault->what),
-        "a group lies within another one, with a path as near or nearer, or has no "
-        "GPU of it");
+        "a group lies within another one, with a path as near or nearer, or has no GPU of it");
   }
   return tree;
 }
@@ -131,7 +123,7 @@ bool counts_groups(Section& node) {
 
 }  // namespace
 
-std::span<const settings::Form> pcie_group_forms() {
+std::span<const Form> pcie_group_forms() {
   static constexpr std::array forms{Form{Map{rows<group_table>}, Form::Of::list}};
   return forms;
 }

@@ -22,7 +22,7 @@ DocumentPtr load(const Field& field, const std::string& name,
 }  // namespace
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                           std::span<const settings::Key> table) {
+                           std::span<const Key> table) {
   // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
   static thread_local std::map<std::string, DocumentPtr> cache;
   const std::string_view schema = table.front().example;

@@ -3,18 +3,17 @@
 #include <span>
 #include <string_view>
 
-#include "models/settings/key.h"
 #include "models/shipped_file.h"
 #include "scenarios/loader/document/section.h"
 
 namespace paceline::loader {
 
 // The key `schema` of a data file, the first of its table.
-[[nodiscard]] constexpr settings::Key schema_key(std::string_view schema) {
-  return {"schema", settings::Text{schema}, settings::required, "the format of this file", schema};
+[[nodiscard]] constexpr Key schema_key(std::string_view schema) {
+  return {"schema", Text{schema}, required, "the format of this file", schema};
 }
 
-// Whether it is a file that is meant, and nothing shipped.
+// Whether the name is a file's, not a shipped one.
 [[nodiscard]] inline bool names_a_file(std::string_view name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
@@ -24,6 +23,6 @@ namespace paceline::loader {
 // the document's schema is another than the table's, or it has other keys. Parsed once per thread
 // and name.
 [[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
-                                         std::span<const settings::Key> table);
+                                         std::span<const Key> table);
 
 }  // namespace paceline::loader

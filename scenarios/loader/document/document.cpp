@@ -258,6 +258,20 @@ std::string yaml_quoted(std::string_view text) {
   return out + '"';
 }
 
+std::string comment(std::string_view text, const std::string& indent) {
+  constexpr std::size_t width = 100;
+  std::istringstream words{std::string(text)};
+  std::string all, line;
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      all += line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? indent + "# " : " ") + word;
+  }
+  return line.empty() ? all : all + line + '\n';
+}
+
 std::string section_text(const Document& document, const std::string& key) {
   return YAML::Dump(YAML::Load(document.text)[key]);
 }

@@ -82,6 +82,9 @@ using DocumentPtr = std::shared_ptr<const Document>;
 // As a YAML scalar in quotation marks: what JSON has, it has. Of bytes that are no ASCII "?".
 [[nodiscard]] std::string yaml_quoted(std::string_view text);
 
+// A comment of a YAML text, in lines of 100 characters at most, broken at blanks.
+[[nodiscard]] std::string comment(std::string_view text, const std::string& indent = "");
+
 // A section of the document as a YAML text of its own. Precondition: it has one.
 [[nodiscard]] std::string section_text(const Document& document, const std::string& key);
 

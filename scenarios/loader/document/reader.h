@@ -18,15 +18,15 @@
 
 namespace paceline::loader {
 
-// One value of a document, for messages about it and for its conversion. Every conversion throws
-// InputError with the place, the path's last part and a correct spelling.
+// One value of a document, which knows its place and its path. Every conversion throws InputError
+// with the place, the last part of the path and a correct spelling.
 class Field {
  public:
   Field(DocumentPtr document, Node node, std::string path)
       : document_(std::move(document)), node_(std::move(node)), path_(std::move(path)) {}
 
   [[nodiscard]] std::string text() const;  // any scalar
-  // Of the file that the text names, from the folder of its document.
+  // The path of the file that the text names, relative to the folder of the document.
   [[nodiscard]] std::string file_path() const;
   [[nodiscard]] Seconds seconds() const;
   [[nodiscard]] Seconds positive_seconds() const;
@@ -36,7 +36,7 @@ class Field {
   [[nodiscard]] FlopsPerSecond flops_per_second() const;  // above 0
   [[nodiscard]] SamplesPerSecond throughput() const;      // above 0
   [[nodiscard]] bool boolean() const;
-  // A number without a unit, of the closed range.
+  // Numbers without a unit, within a closed range.
   [[nodiscard]] double number(double least, double most) const;
   [[nodiscard]] std::uint64_t count(std::uint64_t least, std::uint64_t most) const;
   // "20%" or 0.2; at least 0.
@@ -55,13 +55,13 @@ class Field {
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const DocumentPtr& document() const { return document_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::vector<Field> list() const;  // its elements; not empty
+  [[nodiscard]] std::vector<Field> list() const;  // at least one element
   [[nodiscard]] Location location() const { return location_of(*document_, node_); }
-  // The same value, as one of several that are compared: where another one of them decides that it
-  // means nothing, it may stand all the same.
+  // The same value, marked as one of several that are compared: it is not refused where another of
+  // them makes it meaningless.
   [[nodiscard]] Field of_several() const;
   [[nodiscard]] bool is_of_several() const { return is_of_several_; }
-  // `what` goes on after the key and the value: `latency "5" <what>`.
+  // `what` follows the key and the value: `latency "5" <what>`.
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const;
 
  private:
@@ -78,49 +78,46 @@ class Field {
 using Overrides = std::map<std::string, Field>;
 inline const Overrides no_overrides;
 
-// One map of a document, read key by key. Keys that were not asked for are errors in finish(), so
-// what is asked for is the schema. A map may lie over another one that gives the values it lacks (a
-// cluster over its preset), and overrides lie over both.
+// Reads one map of a document key by key. finish() refuses the keys that nobody asked for, so the
+// code that reads is the schema. A map may lie over another one, which gives the values it lacks (a
+// cluster over its preset); overrides lie over both.
 class Reader {
  public:
   // `overrides` must outlive the reader.
   Reader(DocumentPtr document, Node map, std::string path, const Overrides& overrides);
-  // Without any: a map, or the one of a document.
+  // Without overrides: a map, or a whole document.
   explicit Reader(const Field& map);
   explicit Reader(const DocumentPtr& document);
 
-  // What this map lacks is looked up there.
+  // Puts another map below this one.
   void lay_over(DocumentPtr document, Node map);
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
-  // As find, for a list of maps: overrides may reach below it by number (layers.0.forward).
+  // Finds a list of maps, into which overrides may reach by number (layers.0.forward).
   [[nodiscard]] std::optional<Field> find_list(const std::string& key);
-  // Of a file, whose key `schema` names its format.
+  // Refuses a file whose key `schema` names another format.
   void expect_schema(std::string_view format);
-  // The map under a key; empty when there is none.
+  // The map under a key; empty where there is none.
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
-  // Which of what lies over one another gives it: 0 for an override, then this map, then those that
-  // it was laid over. nullopt: none.
+  // Says who gives the key: 0 for an override, 1 for this map, 2 and up for the maps below it.
   [[nodiscard]] std::optional<std::size_t> layer_of(const std::string& key) const;
-  // Whether an override gives it.
   [[nodiscard]] bool is_set(const std::string& key) const {
     return overrides_->contains(below(key));
   }
 
-  // Throws InputError for the first key that is none of these, with the nearest of them. For maps
-  // with required keys, before they are asked for: what is told is the key that is misspelt, not
-  // the one that is missing for it.
+  // Throws InputError for the first key that is none of these, with the nearest of them. Called
+  // before required keys are read, so that a message names the misspelt key, not the missing one.
   void expect_only(std::span<const std::string_view> keys) const;
 
   // Throws InputError for the first key that was not asked for, with the nearest known one.
   void finish() const;
 
-  // Of the map; where the document has none, of the one around it.
+  // The place of the map; where the document has none, that of the map around it.
   [[nodiscard]] Location location() const;
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::vector<std::pair<std::string, Field>> entries();  // all keys; asks for all
+  [[nodiscard]] std::vector<std::pair<std::string, Field>> entries();  // counts as asking for all
 
  private:
   struct Layer {
@@ -132,7 +129,7 @@ class Reader {
   void expect_among(std::span<const std::string> known) const;
   [[noreturn]] void fail_unknown(const std::string& key, Location where,
                                  std::span<const std::string> known) const;
-  // Of an override of this map: the path below it, empty for those of others.
+  // The part of an override's path below this map; empty for overrides of other maps.
   [[nodiscard]] std::string rest_of(const std::string& overridden_path) const;
 
   std::vector<Layer> layers_;  // the first wins
@@ -143,10 +140,10 @@ class Reader {
   std::set<std::string> open_;   // those of them that overrides may reach below
 };
 
-// The candidate with the fewest edits from `word`, if they are few enough to be a slip.
+// The candidate with the fewest edits from `word`, if they are few enough for a slip.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  std::span<const std::string> candidates);
-// A hint where it is none of them: "did you mean ddp? known: ddp, fsdp".
+// The hint for a word that is none of them: "did you mean ddp? known: ddp, fsdp".
 [[nodiscard]] std::string known_ones(std::string_view word,
                                      std::span<const std::string> candidates);
 

@@ -29,21 +29,21 @@ settings::Version version_of(const Field& field) {
   field.fail("is not a version", "write \"2.1\"");
 }
 
-bool takes_automatic(const settings::Key& key) { return says(key, settings::automatic); }
+bool takes_automatic(const Key& key) { return says(key, automatic); }
 
 struct ValueOf {
   const Field& field;
-  const settings::Key& key;
+  const Key& key;
   const settings::Settings& around;
 
-  Value operator()(settings::Flag) const { return field.boolean(); }
-  Value operator()(settings::Count range) const {
+  Value operator()(Flag) const { return field.boolean(); }
+  Value operator()(Count range) const {
     return field.count(range.least, range.most_key.empty()
                                         ? range.most
                                         : around.get<std::uint64_t>(range.most_key));
   }
-  Value operator()(settings::Number range) const { return field.number(range.least, range.most); }
-  Value operator()(settings::Fraction range) const {
+  Value operator()(Number range) const { return field.number(range.least, range.most); }
+  Value operator()(Fraction range) const {
     const double part = field.fraction(range.most);
     if (range.least > 0 && part <= 0) field.fail("is not above zero", "");
     if (part < range.least) {
@@ -52,7 +52,7 @@ struct ValueOf {
     }
     return part;
   }
-  Value operator()(settings::Time time) const {
+  Value operator()(Time time) const {
     const Seconds value = time.is_long ? field.long_time() : field.seconds();
     if (time.above_zero && value == Seconds(0)) field.fail("is not a time above zero", "");
     if (value < time.least) {
@@ -60,27 +60,27 @@ struct ValueOf {
     }
     return value;
   }
-  Value operator()(settings::Bandwidth) const { return field.bandwidth(); }
-  Value operator()(settings::Size) const { return field.bytes(); }
-  Value operator()(settings::ComputeSpeed) const { return field.flops_per_second(); }
-  Value operator()(settings::Throughput of) const {
+  Value operator()(Bandwidth) const { return field.bandwidth(); }
+  Value operator()(Size) const { return field.bytes(); }
+  Value operator()(ComputeSpeed) const { return field.flops_per_second(); }
+  Value operator()(Throughput of) const {
     if (of.or_tokens) return settings::ByHand{};
     return field.throughput();
   }
-  Value operator()(settings::OneOf known) const {
+  Value operator()(OneOf known) const {
     std::vector<std::string_view> words(known.words.begin(), known.words.end());
-    if (takes_automatic(key)) words.push_back(settings::automatic);
+    if (takes_automatic(key)) words.push_back(automatic);
     return std::uint64_t{field.word(words)};
   }
   Value operator()(settings::VersionNumber) const { return version_of(field); }
-  Value operator()(settings::Text) const {
+  Value operator()(Text) const {
     (void)field.text();
     return settings::ByHand{};
   }
   Value operator()(auto) const { return settings::ByHand{}; }
 };
 
-std::string refusal_of(const settings::Needs& needs) {
+std::string refusal_of(const Needs& needs) {
   if (!needs.refusal.empty()) return std::string(needs.refusal);
   const auto& [first, second] = needs.values;
   const std::string_view or_key = needs.or_key;
@@ -90,34 +90,33 @@ std::string refusal_of(const settings::Needs& needs) {
 
 }  // namespace
 
-std::vector<std::string_view> names_of(std::span<const settings::Key> keys) {
+std::vector<std::string_view> names_of(std::span<const Key> keys) {
   std::set<std::string_view> names;  // several keys may be in one map
-  for (const settings::Key& key : keys) names.insert(settings::top_of(key));
+  for (const Key& key : keys) names.insert(settings::top_of(key));
   return {names.begin(), names.end()};
 }
 
-settings::Settings read_settings(Reader& map, std::span<const settings::Key> keys,
+settings::Settings read_settings(Reader& map, std::span<const Key> keys,
                                  const settings::Settings& around) {
   settings::Settings read(keys);
   std::map<std::string_view, Reader> maps;  // of the section, by name
-  for (const settings::Key& key : keys) {
+  for (const Key& key : keys) {
     const std::string_view top = top_of(key);
     const bool is_in_map = top.size() < key.name.size();
     Reader& reader =
         is_in_map ? maps.try_emplace(top, map.map(std::string(top))).first->second : map;
     const auto field =
         reader.find(std::string(is_in_map ? key.name.substr(top.size() + 1) : key.name));
-    if (!field || (takes_automatic(key) && field->text() == settings::automatic)) continue;
+    if (!field || (takes_automatic(key) && field->text() == automatic)) continue;
     read.set(key.name, std::visit(ValueOf{*field, key, around}, key.type));
   }
   for (const auto& [name, inner] : maps) inner.finish();
   return read;
 }
 
-Section::Section(Reader map, std::span<const settings::Key> keys)
-    : Section(std::move(map), keys, {}) {}
+Section::Section(Reader map, std::span<const Key> keys) : Section(std::move(map), keys, {}) {}
 
-Section::Section(Reader map, std::span<const settings::Key> keys, const settings::Settings& around)
+Section::Section(Reader map, std::span<const Key> keys, const settings::Settings& around)
     : map_(std::move(map)), keys_(keys) {
   map_.expect_only(names_of(keys));
   settings_ = read_settings(map_, keys_, around);
@@ -143,7 +142,7 @@ Field Section::require(std::string_view key) {
 }
 
 std::string Section::text(std::string_view key) {
-  if (says(settings_.key_of(key), settings::required)) return require(key).text();
+  if (says(settings_.key_of(key), required)) return require(key).text();
   const auto given = field(key);
   return given ? given->text() : "";
 }
@@ -155,17 +154,17 @@ void Section::refuse_set(const char* key, const std::string& what, const std::st
 }
 
 Section Section::below(std::string_view key) {
-  const settings::Key& known = settings_.key_of(key);
+  const Key& known = settings_.key_of(key);
   const std::string name(key);
-  if (says(known, settings::required) && !map_.has(name)) (void)require(key);
-  return {map_.map(name), std::get<settings::Map>(known.type).keys(), settings_};
+  if (says(known, required) && !map_.has(name)) (void)require(key);
+  return {map_.map(name), std::get<Map>(known.type).keys(), settings_};
 }
 
 void Section::finish() {
-  for (const settings::Key& key : keys_) {
+  for (const Key& key : keys_) {
     if (key.needs.key.empty() || left_out_.contains(key.name)) continue;
     const auto given = is_given(key.name) ? field(key.name) : std::nullopt;  // auto is not
-    const settings::Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
+    const Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
     if (lacks == nullptr || given->is_of_several()) continue;
     const auto decides = field(lacks->key);
     if (!decides || !decides->is_of_several())

@@ -12,25 +12,11 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Count;
-using settings::Form;
-using settings::Fraction;
-using settings::Key;
-using settings::Map;
-using settings::Number;
-using settings::OneOf;
-using settings::required;
-using settings::rows;
-using settings::Structure;
-using settings::Text;
-using settings::Throughput;
-using settings::Time;
-
 constexpr std::array amount_table{
     Key{"epochs", Number{0.001, 1e9}, "none", "times that each sample is trained on"},
     Key{"samples_per_epoch",
         Number{1, 1e15},
-        settings::required,
+        required,
         "of the training set",
         "1281167",
         {"epochs"}},
@@ -147,7 +133,7 @@ std::span<const Form> strategies_forms() {
   return forms;
 }
 
-constexpr std::array sizes_forms{Form{settings::Size{}, Form::Of::list}};
+constexpr std::array sizes_forms{Form{Size{}, Form::Of::list}};
 
 constexpr std::array catalogues_forms{
     Form{Text{"a name, or a file", shipped_catalogues}, Form::Of::list}};

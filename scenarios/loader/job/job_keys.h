@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "models/settings/key.h"
+#include "scenarios/loader/document/section.h"
 
 // The tables of a job's file, schema paceline.job/1.
 namespace paceline::loader {
 
-[[nodiscard]] std::span<const settings::Key> job_file_keys();
-[[nodiscard]] std::span<const settings::Key> measured_on_keys();  // of an entry of its list
+[[nodiscard]] std::span<const Key> job_file_keys();
+[[nodiscard]] std::span<const Key> measured_on_keys();  // of an entry of its list
 
 // All but what replays traces.
 [[nodiscard]] std::vector<std::string_view> strategies_of_jobs();

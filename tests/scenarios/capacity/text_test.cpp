@@ -1,4 +1,4 @@
-#include "scenarios/capacity/text.h"
+#include "scenarios/capacity/answer.h"
 
 #include <gtest/gtest.h>
 

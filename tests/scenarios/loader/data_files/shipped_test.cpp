@@ -25,7 +25,7 @@ loader::Field field(const std::string& text) {
 workload::Network network(std::string_view name, bool heads = false) {
   loader::NetworkOptions options;
   options.pretraining_heads = heads;
-  return loader::load_network(field(std::string(name)), options);
+  return *loader::load_network(field(std::string(name)), options);
 }
 
 struct Original {

@@ -8,21 +8,15 @@
 namespace paceline::loader {
 namespace {
 
-using settings::Form;
-using settings::Key;
-using settings::rows;
-using settings::Structure;
-
-constexpr std::array slowdown_forms{
-    Form{settings::Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
+constexpr std::array slowdown_forms{Form{Number{0.001, 1000}, Form::Of::map, "^[0-9]{1,6}$"}};
 
 const std::array ranks_table{
     Key{"slowdown", Structure{"a map", rows<slowdown_forms>}, "none",
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
-    Key{"jitter", settings::Fraction{0, 0.99}, Scenario{}.jitter,
-        "each rank is slower or faster by up to that part, seeded"},
-    Key{"spread", settings::Fraction{0, 0.5}, settings::automatic,
-        "of each rank's compute from step to step, a standard deviation: a step waits for the "
+    Key{"jitter", Fraction{0, 0.99}, Scenario{}.jitter,
+        "each rank is slower or faster by up to that part, drawn by the seed"},
+    Key{"spread", Fraction{0, 0.5}, automatic,
+        "standard deviation of each rank's compute from step to step: a step waits for the "
         "slowest of its ranks. auto: with `library: nccl` what measured runs suggest "
         "(scenarios/prepare/overheads.h), else 0"},
 };
@@ -30,14 +24,25 @@ const std::array ranks_table{
 constexpr OtherJobs other_jobs_defaults;
 
 constexpr std::array other_jobs_table{
-    Key{"count", settings::Count{0, 1000}, other_jobs_defaults.count,
-        "of jobs that do the same on as many nodes of their own and share the network"},
-    Key{"start", settings::Time{}, other_jobs_defaults.start, "after this job's", "",
-        settings::Needs{"count"}},
-    Key{"placement", settings::OneOf{settings::texts_of<JobPlacement>},
-        settings::value_of(other_jobs_defaults.placement),
+    Key{"count", Count{0, 1000}, other_jobs_defaults.count,
+        "how many jobs do the same on as many nodes of their own and share the network"},
+    Key{"start", Time{}, other_jobs_defaults.start, "after this job's", "", Needs{"count"}},
+    Key{"placement", OneOf{texts_of<JobPlacement>}, value_of(other_jobs_defaults.placement),
         "of all their nodes: packed (job after job), alternate (in turn) or random (seeded)", "",
-        settings::Needs{"count"}},
+        Needs{"count"}},
+};
+
+// All that predict: the last one is measured.
+constexpr auto fidelities =
+    std::span<const std::string_view>(texts_of<Fidelity>).first<texts_of<Fidelity>.size() - 1>();
+static_assert(words_of(Fidelity{}).back().value == Fidelity::measured);
+
+const Scenario simulation_defaults;
+
+const std::array simulation_table{
+    Key{"fidelity", OneOf{fidelities}, value_of(simulation_defaults.fidelity),
+        "folded: one rank of each symmetry class is simulated; flow: every transfer, on SimGrid"},
+    Key{"seed", Count{0, 1ULL << 53}, simulation_defaults.seed, "of all that is drawn"},
 };
 
 constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
@@ -46,6 +51,7 @@ constexpr std::uint64_t ranks_of_all_jobs_max = 1'000'000;  // as of one cluster
 
 std::span<const Key> ranks_keys() { return ranks_table; }
 std::span<const Key> other_jobs_keys() { return other_jobs_table; }
+std::span<const Key> simulation_keys() { return simulation_table; }
 
 void load_ranks(Section ranks, Scenario& scenario) {
   Reader slowdown = ranks.map().map("slowdown");
@@ -81,6 +87,12 @@ void check_other_jobs(const Section& section, const Scenario& scenario) {
                      fmt::format("all jobs together have more than {} GPUs", ranks_of_all_jobs_max),
                      "");
   }
+}
+
+void load_simulation(Section simulation, Scenario& scenario) {
+  scenario.fidelity = simulation.get<Fidelity>("fidelity");
+  scenario.seed = simulation.get<std::uint64_t>("seed");
+  simulation.finish();
 }
 
 }  // namespace paceline::loader
