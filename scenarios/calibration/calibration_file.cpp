@@ -7,8 +7,8 @@
 
 #include "models/cost/nccl_tuning.h"
 #include "scenarios/calibration/calibration.h"
-#include "scenarios/loader/document/document.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/document.h"
+#include "scenarios/document/reader.h"
 #include "traces/collective_log/comments.h"
 
 namespace paceline {

@@ -7,7 +7,7 @@
 
 #include "models/topology/cluster.h"
 #include "models/uncertain/belief.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 
 namespace paceline {
 

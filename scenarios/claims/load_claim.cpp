@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "scenarios/claims/claim.h"
-#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/data_files/shipped.h"
 
 namespace paceline::claims {
 

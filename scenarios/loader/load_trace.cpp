@@ -6,8 +6,8 @@
 #include "models/assumption.h"
 #include "models/run/as_it_ran.h"
 #include "models/workload/attained.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 #include "traces/replay/replay.h"
 

@@ -11,7 +11,7 @@
 #include "models/shipped_file.h"
 #include "models/workload/activations.h"
 #include "models/workload/attained.h"
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline {

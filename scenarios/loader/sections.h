@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 #include "scenarios/loader/scenario.h"
 
 // The sections of a scenario file: the tables of their keys, and what reads them for

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/load_scenario.h"

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/document/sha256.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/document/sha256.h"
 
 namespace paceline::sweep {
 namespace {

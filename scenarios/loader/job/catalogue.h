@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 #include "scenarios/loader/job/prices.h"
 
 namespace paceline {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/axis_value.h"
-#include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/sections.h"

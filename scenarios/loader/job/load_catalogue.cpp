@@ -10,8 +10,8 @@
 #include "models/shipped_file.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
-#include "scenarios/loader/data_files/data_files.h"
-#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/job/catalogue.h"
 
 namespace paceline::loader {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 #include "scenarios/loader/job/money.h"
 
 namespace paceline::loader {
