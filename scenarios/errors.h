@@ -16,6 +16,9 @@ struct Location {
   std::size_t column = 0;
 };
 
+// "file:line:column", without what is 0.
+[[nodiscard]] std::string to_text(const Location& where);
+
 // Bad input of the user's: ends a command with one line and exit code 2.
 class InputError : public std::runtime_error {
  public:

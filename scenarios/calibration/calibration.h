@@ -32,21 +32,21 @@ struct CalibratedLink {
   [[nodiscard]] std::string files() const;  // their names, without folders
 };
 
-// What a description of the machine adds to its logs.
+// What a description of the machine adds to logs.
 struct CalibratedMachine {
   std::string cluster;  // the preset or file that it came from
   cost::RingParts rings;
 };
 
-// One sentence's end on ranks of a node that a description does not have, as of a log: "has 9 ranks
-// a node, and dgx1-v100 8". nullopt where it has them, and where nothing is described.
+// Returns "has 9 ranks a node, and dgx1-v100 8" where the described machine has fewer; nullopt
+// where it has enough, or nothing is described.
 [[nodiscard]] std::optional<std::string> fault_of(const std::optional<CalibratedMachine>& machine,
                                                   std::uint32_t ranks_per_node);
 
-// The fitted collectives of a cluster, with their sources.
+// Everything that was fitted for a cluster, with its sources.
 struct Calibration {
-  // A table of a log; `used` of its rows went into the fit, which merges repetitions and takes
-  // eight an octave.
+  // A table of a log. The fit used `used` of its rows; it merges repetitions and takes eight sizes
+  // per octave.
   struct Source {
     std::string file, sha256;
     cost::CollectiveShape shape;
@@ -63,14 +63,13 @@ struct Calibration {
   std::vector<LearntSteps> learnt;           // by scenario: evidence, which gives no times
 
   [[nodiscard]] const cost::CollectiveFit* find(collectives::Collective collective) const;
-  // Whether samples of this very group were fitted.
+  // Whether samples of exactly this group were fitted.
   [[nodiscard]] bool is_fitted(const cost::CollectiveShape& shape) const;
-  // Whether samples of the collective with that many ranks a node were, on any number of nodes.
+  // Whether samples with that many ranks a node were fitted, on any number of nodes.
   [[nodiscard]] bool is_fitted(collectives::Collective collective,
                                std::uint32_t ranks_per_node) const;
-  // Why logs without a described machine do not tell what a group does that was not fitted, as a
-  // sentence's end; nullopt where they do, and where a machine is described. In a mesh each number
-  // of GPUs has rings of its own.
+  // Says why logs without a described machine cannot predict a group that was not fitted; nullopt
+  // where they can. (In a mesh each number of GPUs has its own rings.)
   [[nodiscard]] std::optional<std::string> unknown(const cost::CollectiveShape& shape) const;
 };
 

@@ -7,9 +7,9 @@
 
 #include "models/cost/nccl_tuning.h"
 #include "scenarios/calibration/calibration.h"
-#include "scenarios/loader/document/document.h"
-#include "scenarios/loader/document/reader.h"
-#include "traces/collective_log/collective_log.h"
+#include "scenarios/document/document.h"
+#include "scenarios/document/reader.h"
+#include "traces/collective_log/comments.h"
 
 namespace paceline {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -8,19 +7,18 @@
 
 #include "models/topology/cluster.h"
 #include "models/uncertain/belief.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 
 namespace paceline {
 
-// What measured steps of one scenario say of its machine: evidence for every scenario of that.
+// Evidence that measured steps of one scenario give about its machine, for every scenario of that.
 //
-// A row is kept as it conditions a belief: what was measured over what was predicted, and how its
-// prediction moves with each quantity. Values that were believed would be of no use beside other
-// evidence: they have priors in them, which would count twice, and rows of one machine share their
-// errors.
+// A row is kept as a belief uses it: measured over predicted, and how the prediction moves with
+// each quantity. Believed values would not combine with other evidence: their priors would count
+// twice, and rows of one machine share their errors.
 struct LearntSteps {
-  // What is believed of links or overlap at a row's place, for those who read the file: the most
-  // likely, and the ends of a 90 % interval, as Believed::values. Not read again.
+  // A believed quantity at a row's place, for people who read the file: the most likely value and
+  // the ends of its 90 % interval, as in Believed::values. It is not read again.
   struct Said {
     uncertain::Unknown quantity = uncertain::Unknown::network;
     double value = 0, low = 0, high = 0;
@@ -40,13 +38,13 @@ struct LearntSteps {
   std::vector<Row> rows;
 };
 
-// Rows of all scenarios in a file: a belief takes the cube of them.
+// Limit for all scenarios in a file: a belief's cost grows with the cube of the rows.
 inline constexpr std::size_t learnt_rows_most = 256;
 
-// The quantity of a machine as it is told: "1.25x", and of overlap "12 % less".
+// A quantity in words: "1.25x", or "12 % less" for overlap.
 [[nodiscard]] std::string told(uncertain::Unknown quantity, double value);
 
-// The section `learnt:` of a calibration; nothing for none.
+// Write and read the section `learnt:` of a calibration, which is left out where there is none.
 void write_learnt(std::ostream& out, const std::vector<LearntSteps>& learnt);
 [[nodiscard]] std::vector<LearntSteps> read_learnt(loader::Reader& calibration);
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "scenarios/document/sha256.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/document/sha256.h"
 #include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/collective_log/collective_log.h"

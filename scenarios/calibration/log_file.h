@@ -10,7 +10,7 @@
 
 namespace paceline {
 
-// Options for logs that do not record these themselves.
+// Answers for logs that do not say these themselves.
 struct LogOptions {
   std::optional<collectives::Collective> collective;
   std::uint32_t gpus = 0, nodes = 0;  // 0: not given
@@ -18,7 +18,7 @@ struct LogOptions {
   std::optional<cost::LinkPlace> between;  // of ping-pongs
 };
 
-// One table of a file, with its group known.
+// One table of a file, whose group is known.
 struct LogTable {
   std::string file, sha256;
   cost::CollectiveShape shape{};
@@ -30,7 +30,7 @@ struct LogTable {
   std::vector<std::string> notes = {};                  // on what its times may hold
 };
 
-// One ping-pong of a file, with what lies between its ranks known.
+// One ping-pong of a file; it is known what lies between its ranks.
 struct LinkTable {
   std::string file, sha256;
   cost::LinkPlace place{};

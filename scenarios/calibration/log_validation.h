@@ -9,8 +9,8 @@
 
 namespace paceline {
 
-// A row of a log beside its prediction and beside a null model: what the largest fitted group of
-// the same collective took for the same size.
+// A row of a log with its prediction and with a null model: the time that the largest fitted group
+// of the same collective took for the same size.
 struct LogRow {
   Bytes size;
   Seconds measured;
@@ -29,12 +29,13 @@ struct ValidatedLog {
   std::vector<LogRow> rows;
 };
 
-// Tables whose collective the calibration has. Throws InputError for one of more ranks a node than
-// its machine has, and of a group that it does not tell of (Calibration::unknown).
+// Compares the tables whose collective the calibration has. Throws InputError for a table of more
+// ranks a node than the machine has, and for a group that cannot be predicted
+// (Calibration::unknown).
 [[nodiscard]] std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
                                                       const std::vector<LogTable>& tables);
 
-// Of times, where twice and half are as wrong: max(p / m, m / p) - 1, in percent.
+// Errors of times, where twice and half are equally wrong: max(p / m, m / p) - 1, in percent.
 struct RatioSummary {
   std::size_t points = 0;
   double geometric_mean = 0, median = 0, largest = 0;

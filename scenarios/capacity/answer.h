@@ -10,19 +10,19 @@
 
 namespace paceline::capacity {
 
-// A plan beside others.
+// A plan and what it promises.
 struct Row {
   Plan plan;
   Promise promise;
 };
 
-// The best plan where something more is asked, or allowed.
+// The best plan under one more condition.
 struct Further {
   std::string words;        // "without EFA"
   std::optional<Row> best;  // nullopt: nothing meets the targets then
 };
 
-// A measurement that would make a plan's figures surer.
+// A measurement that would narrow a plan's figures.
 struct Settling {
   Row row;               // whose figures are unsure
   std::string hangs_on;  // "the speed of one GPU (h100-sxm5-80gb): its step may be 28 % shorter..."
@@ -31,7 +31,7 @@ struct Settling {
   Money limit_cost_after;
 };
 
-// What to rent or buy, and what the answer hangs on.
+// What to rent or buy, and what that depends on.
 struct Answer {
   Aim aim = Aim::cheapest;     // fastest where a budget is the only target
   std::optional<Row> best;     // meets the targets with the job's probability

@@ -19,10 +19,10 @@ namespace paceline::capacity {
 [[nodiscard]] Seconds step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
                                     double probability);
 
-// The same of a point that is prepared, and closer: its step with calls that take no longer than
-// their bytes need through a node's NICs, and their news from node to node (at least log2 of the
-// nodes, one after the other); nothing slows anything else. Of a strategy that decides at run time
-// 0: it may decide otherwise. Precondition: as above.
+// A closer bound for a prepared point: its step with calls that take only what their bytes need
+// through a node's NICs, plus latency from node to node (at least log2 of the nodes in a row);
+// nothing slows anything else. 0 for a strategy that decides at run time, which may decide
+// otherwise. Precondition: as above.
 [[nodiscard]] Seconds step_at_least(const PreparedPoint& prepared, const uncertain::Priors& priors,
                                     double probability);
 

@@ -6,29 +6,29 @@
 
 namespace paceline::capacity {
 
-// What a step takes: its logarithm is Student's, with a scale of its own on either side of the
-// likeliest.
+// The time of a step: its logarithm follows Student's distribution, with its own scale on either
+// side of the likeliest value.
 struct Speed {
   Seconds step;              // likeliest
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
   double degrees = uncertain::freedom;
   double samples_per_step = 1;
 
-  // What the step takes at most with that probability.
+  // The time that the step does not exceed with that probability.
   [[nodiscard]] Seconds step_within(double probability) const;
   // The probability that it takes no more.
   [[nodiscard]] double probability_within(Seconds step) const;
 };
 
-// What takes nodes out of a job, after which it starts again from its last checkpoint.
+// Failures and preemptions, after which a job starts again from its last checkpoint.
 struct Losses {
   double per_s = 0;        // failures and preemptions of all nodes
   Seconds start;           // until the first step, and after each loss
   Seconds segment, takes;  // work between two checkpoints, and what one takes; a segment of 0: none
                            // are made, and a loss costs all work
 
-  // Of a job's overheads on so many nodes, which may be preempted as well. Where the file does not
-  // say how often checkpoints are made, as often as loses least (Daly, FGCS 22(3), 2006, eq. 37).
+  // For a job's overheads on so many nodes, which may also be preempted. Unless the file says how
+  // often checkpoints are made, as often as loses least (Daly, FGCS 22(3), 2006, eq. 37).
   [[nodiscard]] static Losses of(const Overheads& overheads, std::uint32_t nodes,
                                  double preemptions_per_s);
 };

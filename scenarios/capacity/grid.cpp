@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 
 #include "scenarios/capacity/bounds.h"
 #include "scenarios/errors.h"
@@ -31,10 +30,7 @@ std::string to_upper(std::string_view word) {
 
 // What is wrong, without where: the machine is named beside it.
 std::string reason_of(const InputError& error) {
-  const std::string text = error.what();
-  const Location& where = error.where();
-  std::string place = where.file + ": ";
-  if (where.line > 0) place = fmt::format("{}:{}:{}: ", where.file, where.line, where.column);
+  const std::string text = error.what(), place = to_text(error.where()) + ": ";
   return text.starts_with(place) ? text.substr(place.size()) : text;
 }
 

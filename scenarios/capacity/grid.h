@@ -10,7 +10,7 @@
 
 namespace paceline::capacity {
 
-// How a job may be run: what a prediction is made of.
+// One way to run a job, which a prediction is made for.
 struct Setup {
   std::size_t machine = 0;  // of the job's
   std::uint32_t nodes = 1;
@@ -21,26 +21,26 @@ struct Setup {
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 
-// The settings that complete the job's scenario of it, but for its nodes.
+// The settings that complete the job's scenario, except its nodes.
 [[nodiscard]] std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job,
                                                              const Setup& setup);
 [[nodiscard]] std::uint32_t gpus_of(const PlannedJob& job, const Setup& setup);
 [[nodiscard]] double samples_per_step(const PlannedJob& job, const Setup& setup);
 
-// A setup that fits its GPUs' memory, and what its step takes at least.
+// A setup that fits into its GPUs' memory, with a lower bound of its step.
 struct Candidate {
   Setup setup;
-  // Of a step, with the job's probability: no prediction is quicker (bounds.h).
+  // With the job's probability; no prediction is below it (bounds.h).
   Seconds step_at_least;
 };
 
-// A machine that no setup of the job fits, and why.
+// A machine that no setup fits, and why.
 struct LeftOut {
   std::size_t machine;
   std::string why;
 };
 
-// What a machine has, in words.
+// A machine in words.
 struct MachineWords {
   std::string network_kind;        // "EFA", "RDMA", "TCP"; empty: its setups are of one node
   bool speed_is_modelled = false;  // nobody measured one GPU's
@@ -60,9 +60,8 @@ struct Grid {
   std::vector<LeftOut> left_out;
 };
 
-// What of a GPU's memory a step may take by models/training/memory.h: what that leaves out (the
-// CUDA context, NCCL's buffers, workspaces, what the allocator loses) is taken for a tenth of it. A
-// judgement.
+// The part of a GPU's memory that a step may take by models/training/memory.h. The rest is for what
+// that leaves out: the CUDA context, NCCL's buffers, workspaces, fragmentation. A judgement.
 inline constexpr double memory_used_at_most = 0.9;
 
 // How many nodes are tried, ascending.

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "scenarios/claims/claim.h"
-#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/data_files/shipped.h"
 
 namespace paceline::claims {
 

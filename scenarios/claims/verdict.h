@@ -59,15 +59,15 @@ constexpr auto words_of(Verdict) {
                                               "cannot be told");
 }
 
-// Conditions by their values on one axis or two, at all of which a claim holds.
+// A set of conditions, given by values on one or two axes, at all of which a claim holds.
 struct Where {
   std::string text;            // "latency is 5ms or more and gpus is 8"
   std::vector<bool> is_there;  // by trial
   std::size_t count = 0;       // of the trials that count and are there
 };
 
-// The largest such set; of equal ones that by fewer axes. Nothing where a claim holds nowhere.
-// Precondition: trials of the whole grid.
+// Finds the largest such set; among equal ones, that of fewer axes. nullopt where a claim holds
+// nowhere. Precondition: trials of the whole grid.
 [[nodiscard]] std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
                                                   const std::vector<Trial>& trials);
 

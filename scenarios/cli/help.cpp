@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "scenarios/document/reader.h"
 #include "scenarios/line_width.h"
-#include "scenarios/loader/document/reader.h"
 
 namespace paceline::cli {
 namespace {

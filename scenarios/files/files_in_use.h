@@ -14,9 +14,9 @@ namespace paceline::files {
 // Which file it is, whatever it is called: its device and its inode.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// What this process has read, and is to write, so that no output takes the place of an input or of
-// another output. Only regular files count: any number of outputs may go to /dev/null. Safe to call
-// from several threads.
+// Remembers what this process reads and writes, so that no output overwrites an input or another
+// output. Only regular files count: any number of outputs may go to /dev/null. Several threads may
+// call it.
 class FilesInUse {
  public:
   [[nodiscard]] static FilesInUse& of_process();

@@ -10,7 +10,7 @@
 
 namespace paceline::files {
 
-// What is read into memory whole: more of a log or a result is no log of a user's.
+// The limit of files that are read whole; no user's log or result is larger.
 inline constexpr std::size_t text_bytes_max = std::size_t{1} << 30;
 
 // A file's text, of a pipe's as well; "-" is standard input. Reads no more than tells that there is
@@ -29,8 +29,8 @@ void for_each_input(const std::string& path,
                     const std::function<void(traces::UnpackedFile)>& take,
                     const std::function<void(std::string path, std::string why)>& refuse);
 
-// Notes a file that something else reads: no output may take its place. A folder, and what is not
-// there, are none. Throws InputError when it is an output of this command.
+// Notes a file that other code reads, so that no output overwrites it. Ignores folders and missing
+// files. Throws InputError where it is an output of this command.
 void note_input(const std::string& path);
 
 // Throws InputError where a file is given twice, also by another name: it would count twice.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 
 namespace paceline {
 namespace {

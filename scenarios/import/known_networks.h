@@ -20,16 +20,15 @@ struct GradientsOfNetwork {
 
 [[nodiscard]] std::size_t gradients_in(const StepTrace& trace);
 
-// Gives every gradient the elements that the network has. Precondition: as many.
+// Gives every gradient the network's element count. Precondition: the same number of gradients.
 void fill_gradients(const GradientsOfNetwork& network, StepTrace& trace);
 
-// Gives gradients that lack their elements those of a shipped network (models/workload/zoo): of one
-// that has as many tensors, which in the reverse order of registration add up, between one
-// all-reduce and the next, to exactly what the all-reduce has. Returns its name, or nullopt
-// and changes nothing when no network fits.
+// Fills in unknown element counts from a shipped network (models/workload/zoo) with as many
+// tensors, which in reverse order of registration add up to exactly what each all-reduce has.
+// Returns its name; nullopt where no network fits, and then changes nothing.
 [[nodiscard]] std::optional<std::string> fill_gradients(StepTrace& trace);
 
-// Shipped networks with as many gradients, of as many bytes together in fp32, by name.
+// Names the shipped networks with so many gradients of so many bytes in fp32.
 [[nodiscard]] std::vector<std::string> networks_with_gradients(std::size_t tensors, Bytes bytes);
 
 }  // namespace paceline

@@ -14,11 +14,11 @@
 #include "models/cost/nccl_tuning.h"
 #include "models/run/as_it_ran.h"
 #include "models/training/traced_step.h"
+#include "scenarios/data_files/node_class.h"
 #include "scenarios/errors.h"
+#include "scenarios/import/cluster_file.h"
 #include "scenarios/import/shell_word.h"
 #include "scenarios/import/summaries.h"
-#include "scenarios/loader/data_files/node_class.h"
-#include "scenarios/topology/cluster_file.h"
 #include "traces/archive/input.h"
 
 namespace paceline {

@@ -6,7 +6,7 @@
 
 namespace paceline {
 
-// A file of paceline's own that is neither a run nor a log of collectives, and what takes it.
+// A file of Paceline that is neither a run nor a log of collectives, and the command that reads it.
 struct OwnFile {
   std::string what;  // completes "is ...": "a scenario"
   std::string
@@ -14,10 +14,10 @@ struct OwnFile {
   std::string use;  // where no command does: "a scenario takes it as cluster.calibration"
 };
 
-// By the schema that it names: in YAML a key at the beginning of a line, in JSON the first.
+// Recognizes it by its schema: in YAML a key at the beginning of a line, in JSON the first.
 [[nodiscard]] std::optional<OwnFile> own_file_of(std::string_view text);
 
-// What it is, and the command with the file in its place.
+// Says what it is, and the command for this file.
 [[nodiscard]] std::string sentence_of(const OwnFile& own, const std::string& file);
 
 }  // namespace paceline

@@ -10,11 +10,11 @@
 
 namespace paceline {
 
-// One run whose step can be replayed.
+// A run whose step can be replayed.
 struct TracedRun {
   traces::TraceRun run;
   Seconds step;  // from its start to the end of the last rank
-  // Of a profile: the exposed communication of its device; of several ranks the first's.
+  // The exposed communication on the first rank's device, where a profile shows it.
   std::optional<Seconds> exposed_on_device = std::nullopt;
 };
 
@@ -27,14 +27,15 @@ struct TracedRun {
 [[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path,
                                      const GradientsOfNetwork* network = nullptr);
 
-// That, or the only run of an import. Throws InputError when it has several, or none.
+// The only run of an import, or that of its profiles. Throws InputError where there are several, or
+// none.
 [[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path,
                                    const GradientsOfNetwork* network = nullptr);
 
 // All runs of an import: those of its files, and that of its profilers' traces.
 [[nodiscard]] std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& path);
 
-// Likewise of files that hold nothing else. Throws InputError for what is no run.
+// Reads the runs of files that hold nothing else. Throws InputError otherwise.
 [[nodiscard]] std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths);
 
 // traced_run of one or more paths: files, archives or folders; with a network its gradients are

@@ -8,7 +8,7 @@
 #include <istream>
 #include <ostream>
 
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 
 namespace paceline::init {
 namespace {

@@ -16,9 +16,9 @@
 #include "models/text/number.h"
 #include "models/training/strategy.h"
 #include "models/units/parse.h"
-#include "scenarios/loader/data_files/data_files.h"
-#include "scenarios/loader/data_files/node_class.h"
-#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/node_class.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline::init {

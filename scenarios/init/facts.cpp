@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "models/training/step_program.h"
+#include "scenarios/data_files/node_class.h"
 #include "scenarios/doctor/recommend.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/loader/data_files/node_class.h"
 
 namespace paceline::init {
 namespace {

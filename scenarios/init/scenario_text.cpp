@@ -8,8 +8,8 @@
 #include <string_view>
 #include <variant>
 
+#include "scenarios/document/document.h"
 #include "scenarios/import/shell_word.h"
-#include "scenarios/loader/document/document.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/schema/key_words.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,7 @@
 
 namespace paceline {
 
-// Measured rows of a file that contradict its description beyond reason, and what would explain
+// Measured rows of a file that contradict its description beyond doubt, and what would explain
 // them, in words.
 struct FoundContradiction {
   struct Row {
@@ -26,7 +25,7 @@ struct FoundContradiction {
   std::vector<Row> rows;
   std::vector<Cause> explained_by;  // at most two, the likelier first
 
-  // In one line, of many rows the first.
+  // One line, which names the first of many rows.
   [[nodiscard]] std::string sentence() const;
 };
 
@@ -45,8 +44,8 @@ constexpr auto fields_of(const FoundContradiction*) {
                 field("explained_by", &FoundContradiction::explained_by));
 }
 
-// Of a run of one file; points without a prediction, or that no row of several GPUs measures, say
-// nothing. Known rows are judged as others are: by the description alone.
+// Looks at a run of one file; only points of several GPUs that are predicted and measured count.
+// Known rows, too, are judged by the description alone.
 [[nodiscard]] std::vector<FoundContradiction> contradictions_of(
     const std::vector<PointOutcome>& outcomes);
 

@@ -10,11 +10,11 @@
 
 namespace paceline {
 
-// Rows by the people who measured them: every figure of several sources is their mean, so that one
-// with many rows counts no more than one with few.
+// Rows by the people who measured them. Figures over several sources are means over sources, so
+// that many rows of one count no more than few of another.
 using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
 
-// A measured row as it is predicted where the smallest rows of its scenario are known
+// A measured row, predicted with the smallest rows of its scenario known
 // (uncertain::smallest_rows).
 struct JudgedRow {
   std::string source;
@@ -38,7 +38,7 @@ struct IntervalFigures {
 };
 [[nodiscard]] IntervalFigures figures_of(const std::vector<JudgedRow>& rows);
 
-// Rows as evidence, by scenario. Precondition: predicted by priors alone.
+// Turns rows into evidence, by scenario. Precondition: they were predicted by priors alone.
 [[nodiscard]] std::vector<uncertain::Rows> evidence_of(const std::vector<ValidationRow>& rows);
 [[nodiscard]] uncertain::Sources evidence_of(const RowsBySource& sources);
 
@@ -56,11 +56,12 @@ struct NextRow {
   double promised = 1, had = 1;
   double error_before = 0, error_after = 0;  // per cent
 };
-// Scenarios in which no row is worth it are left out.
+// Leaves out scenarios in which no row is worth measuring.
 [[nodiscard]] std::vector<NextRow> judge_next_rows(const std::vector<ValidationRow>& rows,
                                                    const uncertain::Priors& priors);
 
-// Whether perfect scaling and no overlap differ by less than 10 %: any model is about right there.
+// Whether perfect scaling and no overlap differ by less than 10 %, so that any model is about
+// right.
 [[nodiscard]] bool is_easy(const ValidationRow& row);
 
 }  // namespace paceline

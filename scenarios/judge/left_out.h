@@ -26,13 +26,13 @@ struct ConstantOverlap {
 // Throws InputError for a row without a source.
 [[nodiscard]] RowsBySource by_source(std::span<const ValidationRow> rows);
 
-// The pair with the least mean |error| over the sources, on a grid of 0.005 and 0.02.
+// Finds the pair with the least mean |error| over the sources, on a grid of 0.005 and 0.02.
 [[nodiscard]] ConstantOverlap fit_constant_overlap(const RowsBySource& sources);
 
-// How many rows of a scenario somebody has who has few.
+// The most known rows per scenario that are tried.
 inline constexpr std::size_t known_rows_most = 2;
 
-// One source, judged with what all others choose and say.
+// One source, judged by what all others choose.
 struct LeftOutSource {
   std::string source;
   std::size_t chosen = 0;  // of the candidates, by the others

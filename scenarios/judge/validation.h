@@ -9,8 +9,8 @@
 
 namespace paceline {
 
-// A measured point with the errors of its prediction and of two null models on the same row: what
-// a prediction is worth shows in what it beats.
+// A measured point with the errors of its prediction and of two null models, which a prediction has
+// to beat.
 struct ValidationRow {
   std::string scenario, point;
   std::string source;  // the group of people who measured it; may be empty
@@ -34,7 +34,7 @@ struct ValidationRow {
 [[nodiscard]] std::vector<ValidationRow> validation_rows(const std::string& scenario,
                                                          const std::string& source,
                                                          const std::vector<PointOutcome>& outcomes);
-// Of a file's points, with what it says of its network.
+// The same for a file, with what it says about its network.
 [[nodiscard]] std::vector<ValidationRow> validation_rows(const ScenarioFile& file,
                                                          const std::vector<PointOutcome>& outcomes);
 

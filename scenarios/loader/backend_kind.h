@@ -9,7 +9,7 @@ namespace paceline::loader {
 
 enum class BufferMemory { host, device };
 
-// What scenarios need to know of a backend, built or not: its row in real/CMakeLists.txt.
+// What scenarios need to know about a backend, built or not: its row in real/CMakeLists.txt.
 struct BackendKind {
   std::string_view name;
   cost::Library calls;  // as whose collectives its own are predicted

@@ -7,9 +7,9 @@
 
 namespace paceline {
 
-// What is predicted, in a few short texts for the head of a report: the workload, the GPUs, the
-// network between nodes, the strategy. Of the last point, whose values of axes are left out, as
-// each point has its own. Empty where that point is refused.
+// Describes what is predicted in a few short texts for the head of a report: workload, GPUs,
+// network between nodes, strategy. Takes the last point, without values of axes, which differ
+// between points. Empty where that point is refused.
 [[nodiscard]] std::vector<std::string> described(const ScenarioFile& file);
 
 }  // namespace paceline

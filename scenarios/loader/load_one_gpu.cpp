@@ -14,7 +14,7 @@
 #include "models/units/parse.h"
 #include "models/workload/attained.h"
 #include "models/workload/carried.h"
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {

@@ -15,9 +15,9 @@
 #include "models/text/number.h"
 #include "models/topology/ring_orders.h"
 #include "models/units/parse.h"
+#include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/backend_kind.h"
-#include "scenarios/loader/data_files/data_files.h"
-#include "scenarios/loader/data_files/shipped.h"
 #include "scenarios/loader/sections.h"
 #include "scenarios/warnings.h"
 

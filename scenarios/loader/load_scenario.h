@@ -1,6 +1,6 @@
 #pragma once
 
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline::loader {

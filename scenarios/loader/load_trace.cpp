@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "models/assumption.h"
 #include "models/run/as_it_ran.h"
 #include "models/workload/attained.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/loader/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 #include "traces/replay/replay.h"
 
@@ -74,14 +73,6 @@ void refuse_many_calls(const Field& trace, const training::StepProgram& program)
              "record a shorter step, such as one without gradient accumulation");
 }
 
-// Whose gradients the traced step is to have.
-std::shared_ptr<const workload::Network> named_network(Section& workload) {
-  const auto model = workload.field("model");
-  if (!model) return nullptr;
-  return load_network(*model, {.sequence = workload.find<std::uint64_t>("sequence"),
-                               .pretraining_heads = workload.get<bool>("pretraining_heads")});
-}
-
 workload::Device shipped_device(const char* name) {
   const auto document = parse_document("the shipped devices", name);
   return load_device(Field(document, document->root, "device"));
@@ -123,7 +114,7 @@ RatioRange spread_of_steps(const std::vector<Seconds>& lengths) {
 void load_trace(const Field& trace, Section& workload, Scenario& scenario) {
   refuse_what_a_trace_gives(workload);
   refuse_other_arithmetic(workload);
-  const auto network = named_network(workload);
+  const auto network = workload.field("model") ? network_of(workload) : nullptr;  // its gradients
   const auto gradients = network ? std::optional(gradients_of(*network)) : std::nullopt;
   const auto traced = read_traced_run(paths_of(trace), gradients ? &*gradients : nullptr);
   refuse_many_calls(trace, traced->run.trace.program);

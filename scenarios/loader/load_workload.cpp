@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +11,7 @@
 #include "models/shipped_file.h"
 #include "models/workload/activations.h"
 #include "models/workload/attained.h"
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {
@@ -135,11 +134,6 @@ constexpr std::array workload_table{
         "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
 };
 
-struct Precisions {
-  Precision compute = Precision::fp32;
-  std::optional<DataType> gradient;  // empty: as the parameters
-};
-
 DataType parameter_type_of(Precision precision) {
   if (precision == Precision::fp16) return DataType::float16;
   if (precision == Precision::bf16) return DataType::bfloat16;
@@ -150,21 +144,6 @@ std::optional<DataType> type_in(const Section& section, std::string_view key) {
   constexpr std::array types{DataType::float32, DataType::float16, DataType::bfloat16};
   const auto word = section.find<std::uint64_t>(key);
   return word ? std::optional(types[*word]) : std::nullopt;
-}
-
-// `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
-Precisions read_precision(Section& workload) {
-  const auto field = workload.field("precision");
-  Precisions read;
-  if (field && !field->node().is_map()) {
-    read.compute = field->word<Precision>();
-    return read;
-  }
-  Section both(workload.map().map("precision"), precision_table);
-  read.compute = both.get<Precision>("compute");
-  read.gradient = type_in(both, "gradient");
-  both.finish();
-  return read;
 }
 
 // Of each parameter of a layer, its first dimension.
@@ -252,13 +231,10 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
   return layers;
 }
 
-void read_model(Section& section, const Field& model, const Field& device, Scenario& scenario) {
+void read_model(Section& section, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
-  scenario.network =
-      load_network(model, {.sequence = section.find<std::uint64_t>("sequence"),
-                           .pretraining_heads = section.get<bool>("pretraining_heads"),
-                           .fused_attention = section.get<bool>("fused_attention")});
+  scenario.network = network_of(section);
   workload.name = scenario.network->name;
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
@@ -268,6 +244,27 @@ void read_model(Section& section, const Field& model, const Field& device, Scena
 }  // namespace
 
 std::span<const Key> workload_keys() { return workload_table; }
+
+Precisions precisions_of(Section& workload) {
+  const auto field = workload.field("precision");
+  Precisions read;
+  if (field && !field->node().is_map()) {
+    read.compute = field->word<Precision>();
+    return read;
+  }
+  Section both(workload.map().map("precision"), precision_table);
+  read.compute = both.get<Precision>("compute");
+  read.gradient = type_in(both, "gradient");
+  both.finish();
+  return read;
+}
+
+std::shared_ptr<const workload::Network> network_of(Section& workload) {
+  return load_network(workload.require("model"),
+                      {.sequence = workload.find<std::uint64_t>("sequence"),
+                       .pretraining_heads = workload.get<bool>("pretraining_heads"),
+                       .fused_attention = workload.get<bool>("fused_attention")});
+}
 
 void require_arithmetic(const Field& named, const Device& device, Precision precision) {
   if (device.speed(precision).peak > FlopsPerSecond(0)) return;
@@ -303,14 +300,14 @@ void load_workload(Section& section, const Overrides& overrides,
   }
   if (const auto trace = section.field("trace")) {
     refuse_single_layers(overrides, "trace");
-    scenario.training.wire_type = read_precision(section).gradient;
+    scenario.training.wire_type = precisions_of(section).gradient;
     return load_trace(*trace, section, scenario);
   }
   Workload& workload = scenario.workload;
   if (!shared_batch) (void)section.require("batch_per_gpu");
   workload.batch_per_gpu =
       shared_batch ? *shared_batch : section.get<std::uint32_t>("batch_per_gpu");
-  const Precisions precision = read_precision(section);
+  const Precisions precision = precisions_of(section);
   scenario.training.wire_type = precision.gradient;
   scenario.precision = precision.compute;
   const Field device = section.require("device");
@@ -330,9 +327,9 @@ void load_workload(Section& section, const Overrides& overrides,
     const std::uint32_t timed = timed_batch(section, "layers_batch");
     scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
   } else {
-    const Field named = section.require("model");
+    (void)section.require("model");
     refuse_single_layers(overrides, "model");
-    read_model(section, named, device, scenario);
+    read_model(section, device, scenario);
   }
 }
 

@@ -24,15 +24,15 @@ namespace paceline {
 
 struct CollectiveSettings {
   cost::Library library = cost::Library::nccl;
-  // For all-reduces, or, where they have none of that name, for the collectives that have. Empty:
-  // what the library does.
+  // For all-reduces; where none has that name, for the collectives that have one. Empty: the
+  // library chooses.
   std::string algorithm;
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
   cost::nccl::Chooser::Fixed nccl = {};
   bool has_nvb = true;  // NCCL uses lanes over a GPU between two: from 2.9 on, unless switched off
-  // Where options are given that some algorithms have, and the algorithm is no axis: a call by one
-  // that has it is expected.
+  // Where options are given that only some algorithms have: some call must use them. nullopt where
+  // the algorithm is an axis.
   std::optional<Location> channels_at = std::nullopt, chunk_size_at = std::nullopt;
 };
 
@@ -47,7 +47,7 @@ constexpr auto words_of(JobPlacement) {
   return words_up_to<JobPlacement::random>("packed", "alternate", "random");
 }
 
-// Jobs beside the one asked about that do the same on nodes of their own.
+// Other jobs, which do the same on nodes of their own.
 struct OtherJobs {
   std::uint32_t count = 0;
   Seconds start;  // after the start of the one asked about
@@ -59,7 +59,7 @@ struct RealSettings {
   std::string backend = "gloo";  // a name that paceline-worker knows
   MeasureSettings measure;
   Seconds timeout{30.0};  // of every wait of one rank for another
-  // A rank that is at work is not heard of for so long: what the system takes to let it run again.
+  // A rank at work may be silent for so long, until the system lets it run again.
   static constexpr Seconds timeout_least{0.01};
   static constexpr Seconds timeout_most{1e7};  // four months
 };
@@ -74,7 +74,7 @@ struct Contention {
   std::optional<double> calls = std::nullopt;
 };
 
-// What a prediction knows of the links between GPUs.
+// What is known about the links between GPUs.
 enum class NetworkKnowledge {
   described,  // figures of its parts, or of machines alike
   measured,   // a log of this network, or rows that were measured on it
@@ -85,9 +85,9 @@ constexpr auto words_of(NetworkKnowledge) {
 }
 using paceline::to_text;
 
-// Of a link, by its section, whose latency is not given.
+// A link, named by its section, has no latency.
 inline constexpr AssumptionKind no_latency{"{}: no latency is given, so none is modelled"};
-// What joins the GPUs of a node; a factor.
+// Subject: what joins the GPUs of a node; then a factor.
 inline constexpr AssumptionKind class_of_boxes{
     "{}: collective times on machines of this class differ by a factor of {} either way; to "
     "narrow that, run all_reduce_perf on this one (`cluster.calibration`), or set "
@@ -98,23 +98,23 @@ inline constexpr AssumptionKind links_of_other_device{
     "{}: taken from {}, whose devices are {}, although the device is {}; for its own links "
     "name another preset, or set cluster.intra_node"};
 
-// Of a network whose speed on the device no measurement gives: compute is modelled.
+// Compute is modelled, because nobody measured this network on the device.
 inline constexpr AssumptionKind unmeasured_speed{
     "compute: the speed of {} on {} is modelled, not measured ({} to +{} %); to settle it, "
     "measure one GPU and set workload.single_gpu_throughput"};
-// Likewise, where others say something of it.
+// The same, where measurements on other devices inform it.
 inline constexpr AssumptionKind carried_speed{
     "{}: {} carried over to {}: {} times the modelled step ({} to +{} %); to settle it, "
     "measure one such GPU"};
-// Of such networks, where launching kernels takes about as long as they run, or longer.
+// The same, where launching kernels takes as long as running them, or longer.
 inline constexpr AssumptionKind bound_by_launches{
     "{}: the CPU takes {} to launch a step's kernels and the GPU {} to run them, so smaller "
     "batches and faster GPUs gain little; CPUs differ by a factor of 2.3 either way"};
 
-// How sure a scenario's compute is: its 90 % interval is from 1 / ratio to ratio of it.
+// How sure compute is: its 90 % interval reaches from 1 / ratio to ratio times it.
 inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;
 
-// One point of a scenario, typed: everything the file says, with the axes of its sweep fixed.
+// One point of a scenario, typed: everything that the file says, with fixed values of its axes.
 struct Scenario {
   std::string name;
   workload::Workload workload;                       // timed for its batch, precision and device

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "models/text/number.h"
+#include "scenarios/document/section.h"
+#include "scenarios/document/sha256.h"
 #include "scenarios/loader/axis_value.h"
-#include "scenarios/loader/document/section.h"
-#include "scenarios/loader/document/sha256.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/sections.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 #include "scenarios/loader/scenario.h"
 
 namespace paceline {
@@ -19,10 +19,10 @@ namespace loader {
 struct MeasuredRow;
 }
 
-// What a command says of a scenario in place of a file: single values by the paths of a file's keys
-// (but for `schema`), so that options of commands mean and complain as those keys do.
+// A scenario made by a command instead of a file: values by the paths of a file's keys (without
+// `schema`), so that options of commands mean the same and give the same messages.
 struct ScenarioValues {
-  // The length of the step of its one point, where that was measured.
+  // The measured step of its only point.
   struct Measured {
     std::string source;
     Seconds step;
@@ -34,7 +34,7 @@ struct ScenarioValues {
   std::map<std::string, std::string> yaml = {};  // likewise, sections of shipped files
   std::optional<Measured> measured = std::nullopt;
 
-  // Options of a command: an empty one was not given, and sets nothing.
+  // Sets options of a command; an empty one was not given.
   void set_given(std::initializer_list<std::pair<const char*, std::string>> options) {
     for (const auto& [path, text] : options) {
       if (!text.empty()) by_path.insert_or_assign(path, text);
@@ -42,8 +42,8 @@ struct ScenarioValues {
   }
 };
 
-// Of a small network, for what asks about something else: a cluster, a collective, another network.
-// All that a scenario needs but its cluster.
+// A scenario of a small network without its cluster, for commands that ask about something else: a
+// cluster, a collective, another network.
 [[nodiscard]] inline ScenarioValues small_values() {
   return {{{"name", "command line"},
            {"workload.model", "resnet50"},
@@ -60,14 +60,13 @@ class ScenarioFile {
     std::string path;
     std::string value;           // YAML
     bool is_of_several = false;  // one of several that are compared, as an axis's values are
-    // No setting, but a measured point that is known, of the system that all settings describe:
+    // Not a setting, but a known measured point of the system that all settings describe:
     // "gpus=2,throughput=350 samples/s", with path known_path.
     bool is_known = false;
   };
   static constexpr const char* known_path = "known";
 
-  // An axis of the sweep, all of whose values one text has: relative paths among them start at its
-  // folder.
+  // An axis of the sweep. All its values come from one text; relative paths start at its folder.
   struct Axis {
     std::string path;
     std::vector<AxisValue> values;
@@ -81,7 +80,7 @@ class ScenarioFile {
     std::string folder;  // where it starts if it is a relative path
   };
 
-  // A grid whose points are all held has at most so many; others are read point by point.
+  // The most points of a grid that is held whole, and of one that is read point by point.
   static constexpr std::size_t points_max = 100'000;
   static constexpr std::size_t points_max_one_by_one = 1'000'000'000'000'000;
 
@@ -94,8 +93,8 @@ class ScenarioFile {
   }
   static ScenarioFile read(const std::string& path, const std::vector<Setting>& settings,
                            std::size_t most);
-  // The same of values that a command makes: messages call them `name` and give no lines. Relative
-  // paths are the working directory's, and the hash is of the values.
+  // The same for values of a command. Messages call them `name` and give no lines; relative paths
+  // start at the working directory; the hash covers the values.
   static ScenarioFile of_values(const std::string& name, const ScenarioValues& values,
                                 const std::vector<Setting>& settings);
 
@@ -130,23 +129,23 @@ class ScenarioFile {
   // Where the file itself gives a value, or a part of one, by path; nullopt: it does not.
   [[nodiscard]] std::optional<Location> place_of(const std::string& path) const;
 
-  // All that the points have in common, by path, numbers of lists among them ("layers.0.forward"):
-  // what the file and the settings say, but for its name, its sweep and what was measured. What an
-  // axis gives is not among it.
+  // What all points have in common, by path, with numbers for elements of lists
+  // ("layers.0.forward"): the file and the settings, without its name, its sweep, what was
+  // measured, and values of axes.
   [[nodiscard]] std::map<std::string, Value> values() const;
 
-  // What was measured at a point of the grid.
+  // What was measured.
   [[nodiscard]] const std::string& measured_source() const { return measured_source_; }
   [[nodiscard]] const std::string& measured_by() const { return measured_by_; }  // may be empty
-  // As the file says; unless it does, measured where it has a calibration or a known point, of
-  // several nodes where the grid's last point has several.
+  // What the file says; otherwise measured where it has a calibration or a known point (one of
+  // several nodes where the grid's last point has several).
   [[nodiscard]] NetworkKnowledge network() const;
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // The numbers of the grid's points whose measured one is known, ascending.
   [[nodiscard]] std::vector<std::size_t> known_points() const;
-  // Measured points that belong to no point of this grid: a setting replaced the axis, or changed
-  // what was measured (any but simulation.*, contention, call_contention,
-  // ranks.spread and cluster.calibration).
+  // Measured points that match no point of this grid, because a setting replaced the axis or
+  // changed the system (any setting but simulation.*, contention, call_contention, ranks.spread and
+  // cluster.calibration).
   [[nodiscard]] const std::vector<Location>& unmatched() const { return unmatched_; }
 
  private:

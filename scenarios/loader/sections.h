@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 #include "scenarios/loader/scenario.h"
 
 // The sections of a scenario file: the tables of their keys, and what reads them for
@@ -25,9 +26,9 @@ namespace paceline::loader {
 [[nodiscard]] std::span<const Key> simulation_keys();
 [[nodiscard]] std::span<const Key> real_keys();
 
-// What each GPU and pass has of a global batch; nullopt: there is none, or a setting of
-// `workload.batch_per_gpu` comes before it. `gpus_per_node` is the file's. Precondition: the
-// scenario's cluster has its size.
+// The share of a global batch for each GPU and pass; nullopt where there is none, or a setting of
+// `workload.batch_per_gpu` replaces it. `gpus_per_node` is the file's. Precondition: the scenario's
+// cluster has its size.
 [[nodiscard]] std::optional<std::uint32_t> shared_batch(Section job, Section& workload,
                                                         const Section& training,
                                                         std::uint32_t gpus_per_node,
@@ -41,26 +42,37 @@ void load_workload(Section& workload, const Overrides& overrides,
 // the folder of its document; and what else stands in a workload that has one.
 void load_trace(const Field& trace, Section& workload, Scenario& scenario);
 
-// What a trace cannot give. A strategy that reduces gradients, of a trace that does not tell them;
-// `field` names it.
+// Refuse what a trace cannot give: a strategy that reduces gradients, which the trace does not
+// contain (`field` names the strategy).
 void check_traced_gradients(const Field& field, const Scenario& scenario);
-// Of a section with a strategy that replays: what would change its program.
+// Keys that would change the program of a strategy that replays.
 void check_traced_training(Section& training);
 // Precondition: the cluster has its size.
 void check_traced_ranks(const Section& workload, Scenario& scenario);
 
-// The batch that a key says something was timed with; unless it is given, `batch_per_gpu`.
+// The network that `model` names, with the options beside it.
+[[nodiscard]] std::shared_ptr<const workload::Network> network_of(Section& workload);
+
+struct Precisions {
+  workload::Precision compute = workload::Precision::fp32;
+  std::optional<workload::DataType> gradient;  // nullopt: as the parameters
+};
+// `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
+[[nodiscard]] Precisions precisions_of(Section& workload);
+
+// The batch that something was timed with, as a key says it; unless given, `batch_per_gpu`.
 [[nodiscard]] std::uint32_t timed_batch(Section& workload, const char* key);
 
-// The scenario's with another batch, before it is scaled to a measurement: a model's layers by the
-// device's roofline, listed ones in proportion. Precondition: it has no trace, and its training.
+// The scenario's workload at another batch, before it is scaled to a measurement: a model's layers
+// by the device's roofline, listed layers in proportion. Precondition: no trace; training is
+// loaded.
 [[nodiscard]] workload::Workload with_batch(std::uint32_t batch, const Scenario& scenario);
 
-// Throws InputError where the device, which a field names, has no such arithmetic.
+// Refuses a device, which the field names, without such arithmetic.
 void require_arithmetic(const Field& named, const workload::Device& device,
                         workload::Precision precision);
 
-// Samples a second, or tokens of samples of the scenario's model. Throws InputError.
+// Reads samples/s, or tokens/s of a model with a sequence.
 [[nodiscard]] SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario);
 
 // `single_gpu_throughput` is what was measured on one GPU, as is what `measured_on` has of the
@@ -70,7 +82,7 @@ void require_arithmetic(const Field& named, const workload::Device& device,
 // training.
 void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& scenario);
 
-// What is kept of the forward depends on `training`, so the workload does.
+// Reads activation checkpointing, which the workload depends on.
 [[nodiscard]] workload::Checkpoints checkpoints_of(Section& training);
 
 // `training`: the strategy, its settings and those of all. Returns whether the optimizer's time was
@@ -78,30 +90,29 @@ void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& sc
 // collectives.
 bool load_training(Section& training, Scenario& scenario);
 
-// What the strategy cannot do. Precondition: the scenario has all but its name.
+// Refuses what the strategy cannot do. Precondition: everything else is loaded.
 void check_strategy(Section& training, const Scenario& scenario);
 
 // `collective`: which library's collectives are predicted, and what of them is fixed.
 [[nodiscard]] CollectiveSettings load_collective(Section collective, cost::Library unless_named);
 
-// Over TCP nodes move what their library's sockets do (models/cost/tcp_hosts.h), where that may be
-// less than the wires: the network's efficiency becomes that, `tcp_rate` its interval, and the
-// scenario's assumptions say it. Not where the efficiency or a calibration is given, nor of plans
-// of Paceline's own, nor where nothing crosses to another host. Where the wires are less,
+// Over TCP, a host moves what its library's sockets can (models/cost/tcp_hosts.h), which may be
+// less than the wires. Sets the network's efficiency to that, `tcp_rate` to its interval, and says
+// so among the assumptions. Does nothing where the efficiency or a calibration is given, for
+// Paceline's own plans, or where nothing crosses to another host. Where the wires are slower,
 // `tcp_rate` is theirs.
 void limit_by_sockets(bool has_efficiency, Scenario& scenario);
 
 [[nodiscard]] RealSettings load_real(Section real);
 
-// What is predicted where the scenario does not name a library: what is to be measured, if
-// anything.
+// The library that a measurement would use; predictions use it unless the scenario names another.
 [[nodiscard]] cost::Library library_of(const RealSettings& real);
 
 void load_ranks(Section ranks, Scenario& scenario);
 
 [[nodiscard]] OtherJobs load_other_jobs(Section other_jobs);
 
-// What the formulas leave out, and what would not fit. Precondition: the cluster has its size.
+// Refuses more jobs than fit. Precondition: the cluster has its size.
 void check_other_jobs(const Section& other_jobs, const Scenario& scenario);
 
 void load_simulation(Section simulation, Scenario& scenario);

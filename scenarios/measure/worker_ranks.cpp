@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "scenarios/build_label.h"
+#include "scenarios/document/sha256.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/document/sha256.h"
 #include "scenarios/process/executor_path.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"

@@ -7,7 +7,7 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/prepare/resolve.h"
 
-// What a calibration gives a point.
+// Applies a calibration to a point.
 namespace paceline {
 
 // Plans a point's calls with the times that a calibration predicts for them, where it has their
@@ -19,19 +19,19 @@ namespace paceline {
 void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
                            PreparedPoint& prepared);
 
-// Gives a scenario's cluster the links that a calibration has, and says so among the assumptions:
-// latency and bandwidth of the network where there are several nodes, of a node's own links where a
-// node has several GPUs.
+// Replaces links of a scenario's cluster by those of a calibration, and says so among the
+// assumptions: latency and bandwidth of the network between several nodes, and of the links in a
+// node with several GPUs.
 //
-// A bandwidth is what messages were seen to get, so the network's efficiency becomes 1 and its
-// framing none. What was measured between one pair is taken for one NIC, or one GPU's port; a lane
-// of a mesh keeps its bandwidth. What a sweep or a setting gives stays, bandwidth, efficiency,
-// framing and MTU together: it is what is asked for.
+// A calibrated bandwidth is what messages achieved, so the network's efficiency becomes 1 and its
+// framing none. One pair's bandwidth counts as one NIC's, or one GPU port's; lanes of a mesh keep
+// theirs. Values of a sweep or a setting stay (bandwidth, efficiency, framing and MTU together),
+// because they are the question.
 void take_links(const Calibration& calibration, const Scenario& scenario,
                 topology::Cluster& cluster, Assumptions& assumptions);
 
-// Throws InputError where steps were measured on a machine of another kind than the scenario's: its
-// nodes joined by another transport, the GPUs of a node by other links, or hosts of another owner.
+// Throws InputError where steps were measured on another kind of machine: another transport between
+// nodes, other links in a node, or hosts run by others.
 void expect_same_kind(const std::vector<LearntSteps>& learnt, const Scenario& scenario);
 
 }  // namespace paceline

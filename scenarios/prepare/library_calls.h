@@ -12,18 +12,19 @@
 
 namespace paceline {
 
-// Throws InputError where the scenario gives channels or chunks that the algorithm of no call here
-// has, and nothing else was compared for which they may stand. Precondition: the calls are planned.
+// Throws InputError where the scenario gives channels or chunks that no call's algorithm uses,
+// unless they may be meant for others of several compared values. Precondition: the calls are
+// planned.
 void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program);
 
-// How a scenario's library runs calls on its cluster.
+// Plans how a scenario's library carries out calls on its cluster.
 class LibraryCalls {
  public:
   // The scenario must outlive it.
   explicit LibraryCalls(const Scenario& scenario);
 
-  // Says how a call is carried out, and how sure its time is. Returns the protocol that stands
-  // behind its wire, as its library spells it; empty without one.
+  // Sets how a call is carried out, and how sure its time is. Returns the library's name for the
+  // protocol behind its wire; empty without one.
   std::string plan(training::CollectiveCall& call);
 
   // The same by an algorithm of the registry, or the one that is predicted to be the fastest
@@ -32,17 +33,17 @@ class LibraryCalls {
 
   // Whether the scenario names an algorithm for such calls.
   [[nodiscard]] bool is_named(collectives::Collective collective) const;
-  // Where NCCL chooses for the call: what it chooses from, the quickest of its model first. Else
-  // empty.
+  // What NCCL chooses from for the call, the quickest by its own model first; empty where NCCL does
+  // not choose.
   [[nodiscard]] std::vector<cost::nccl::Choice> nccl_choices(const training::CollectiveCall& call);
-  // That is modelled. Precondition: the library is NCCL.
+  // The release that is modelled. Precondition: the library is NCCL.
   [[nodiscard]] cost::nccl::Release nccl_release() const;
 
-  // What was assumed in planning the calls so far.
+  // Assumptions of the calls planned so far.
   [[nodiscard]] Assumptions assumptions() const;
 
  private:
-  // Null where another library runs the calls, or a group has one GPU.
+  // Null where another library runs the calls, or the group has one GPU.
   const cost::nccl::Chooser* chooser_of(training::Group group);
   std::string plan_nccl(const cost::nccl::Chooser& chooser, training::CollectiveCall& call);
 

@@ -6,33 +6,36 @@
 
 namespace paceline {
 
-// What makes steps of several GPUs longer than their dependencies do, where the scenario leaves it
-// open. These numbers are what all sources of scenarios/library choose, and each source's others as
-// well (tests/bench/left_out.sh); what they are worth is in scenarios/library/README.md.
+// Two constants that make steps of several GPUs longer than their dependencies do, where the
+// scenario leaves it open. They were fitted to all sources of scenarios/library; fits without any
+// one source give the same values (tests/bench/left_out.sh). scenarios/library/README.md says what
+// they are worth.
 
-// How many times as long NCCL's collectives take while a GPU computes: its kernels read and write
-// memory beside others', and start when those leave room (contention.h, held_calls).
+// NCCL's collectives take so many times as long while a GPU computes: their kernels share its
+// memory, and start only when compute leaves room (contention.h, held_calls).
 inline constexpr double gpu_call_contention = 1.2;
 
-// Of what a GPU takes for its compute, from step to step and from GPU to GPU: the standard
-// deviation as a part of the mean. A step waits for the slowest of its ranks. (Of the throughput of
-// 20 like nodes of eight H100: 0.1 to 0.2 % of ResNet-50 and SSD, 1.7 % of BERT-Large, 6.9 % of
-// Tacotron2.) It is more than GPUs differ by, and stands for what else grows with the number of
-// ranks, as input and hosts.
+// The standard deviation of compute time between steps and GPUs, as a part of the mean: a step
+// waits for its slowest rank. (Throughput of 20 equal nodes of eight H100 varies by 0.1 to 0.2 %
+// with ResNet-50 and SSD, 1.7 % with BERT-Large, 6.9 % with Tacotron2.) It is larger than the
+// spread of GPUs alone, and stands for all that grows with the number of ranks, such as input and
+// hosts.
 inline constexpr double gpu_spread = 0.032;
 
-// Whether they hold: on GPUs, that is with NCCL, with compute that was alone when it was timed:
-// that of a trace of several ranks has both in it.
+// Whether these hold: with NCCL, that is on GPUs, and for compute that was timed alone (a trace of
+// several ranks already includes both).
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
-// The scenario's contention, or that of channels and memory traffic (contention.h); with `calls`.
+// The scenario's contention; where it is auto, that of channels and memory traffic (contention.h).
+// Sets `calls`.
 [[nodiscard]] Contention contention_of(const Scenario& scenario);
 
-// Of NCCL, between all GPUs of the scenario's cluster, about; 0 with other libraries or one GPU.
+// About how many channels NCCL uses between all GPUs of the cluster; 0 with other libraries or one
+// GPU.
 [[nodiscard]] double channels_of(const Scenario& scenario);
 
-// How many times as long as the mean the slowest rank's compute takes, for the mean of many steps:
-// 1 + spread * (expected maximum of as many draws of a standard normal distribution).
+// The slowest rank's compute over the mean, averaged over many steps: 1 + spread * (expected
+// maximum of as many standard normal draws).
 [[nodiscard]] double slowest_rank(const Scenario& scenario, Assumptions& assumptions);
 
 }  // namespace paceline

@@ -21,7 +21,7 @@ struct PredictionOptions {
   std::size_t operations_kept = 250'000;
 };
 
-// A cluster, and what was said of the links that a calibration gave it.
+// A cluster with the links of a calibration, and the assumptions about them.
 struct LinkedCluster {
   topology::Cluster cluster;
   Assumptions assumptions;
@@ -40,23 +40,23 @@ class Preparer {
   [[nodiscard]] const ScenarioFile& file() const { return file_; }
   [[nodiscard]] const PredictionOptions& options() const { return options_; }
 
-  // What the file says of the point.
+  // The point as the file describes it.
   [[nodiscard]] std::shared_ptr<const Scenario> scenario(std::size_t point);
 
-  // To be predicted: a calibration gives calls their times. Without contention (contention.h),
-  // which is found from predictions.
+  // The point to predict: a calibration gives calls their times. Contention (contention.h) is not
+  // in it; it follows from predictions.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction(std::size_t point);
 
-  // To be run on hardware, which carries out all calls: a calibration gives links and no times,
-  // by which automatic algorithms are chosen as predictions beside measurements have them. What
-  // is assumed is the length of compute alone.
+  // The point to run on hardware, which carries out all calls: a calibration gives links only, by
+  // which automatic algorithms are chosen as in predictions beside measurements. Only the length of
+  // compute is assumed.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> measurement(std::size_t point);
 
-  // The cluster that a point's simulated calls run on: with the links of its calibration.
+  // The cluster on which a point's calls are simulated, with the links of its calibration.
   [[nodiscard]] LinkedCluster cluster(std::size_t point);
 
-  // What was learnt of the machine, beside the file's own points; null: nothing. Of the first
-  // point, as of all others.
+  // What a calibration learnt about the machine, beside the file's own points; null: nothing. All
+  // points share it.
   [[nodiscard]] std::shared_ptr<const Calibration> learnt();
 
   // How often a point's scenario was loaded.

@@ -14,7 +14,7 @@
 
 namespace paceline {
 
-// A point ready for an executor, and what is asked of it beside: by reports, and those who measure.
+// A point that is ready for an executor, with all that reports and measurements need of it.
 struct PreparedPoint {
   ResolvedPoint point;
   Seconds one_gpu_step;                 // the plain model on one GPU, without a wrapper
@@ -35,12 +35,12 @@ struct PreparedPoint {
   workload::Device device;
   std::optional<training::GpuMemory> memory;  // of one GPU
   RealSettings real;
-  // Of a strategy that decides by times which it forecasts: the point as it decides by those that
-  // were predicted. Empty of others. Any thread may call it.
+  // Prepares the point again for a strategy that decides by times, which are then those predicted.
+  // Empty for other strategies. Any thread may call it.
   std::function<PreparedPoint(const StepTrace& predicted)> decided_by = nullptr;
 };
 
-// What a step is resolved for, as its strategy is told (models/training/strategy.h).
+// The purpose that the strategy builds a step for (models/training/strategy.h).
 struct Occasion {
   training::Purpose purpose = training::Purpose::prediction;
   const training::EarlierStep* earlier = nullptr;
@@ -51,7 +51,7 @@ struct Occasion {
 [[nodiscard]] PreparedPoint resolve(const Scenario& scenario, std::uint64_t id,
                                     const Calibration* calibration, const Occasion& occasion = {});
 
-// One call and nothing else, ready for an executor.
+// A point of a single call.
 struct PreparedCall {
   ResolvedPoint point;
   std::string protocol;  // of the library that chose it, as that spells it; empty without one

@@ -14,7 +14,7 @@
 #include "models/settings/settings.h"
 #include "models/shipped_file.h"
 #include "models/text/json_writer.h"
-#include "scenarios/loader/data_files/data_files.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/load_scenario.h"

@@ -5,6 +5,7 @@
 
 #include "models/settings/key.h"
 
+// Puts tables of keys into words, for documents, comments and descriptions.
 namespace paceline::schema {
 
 // The values that a key takes: "1 to 64", "a time above 0"; empty for a section.

@@ -7,7 +7,7 @@
 #include "models/settings/key.h"
 #include "scenarios/schema/json_tree.h"
 
-// What keys of a table say of each other, as JSON Schema.
+// What keys of a table require of each other, as JSON Schema.
 namespace paceline::schema {
 
 // What must hold of a section, unless an axis gives one of the keys, or a preset may.

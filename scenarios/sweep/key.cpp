@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "scenarios/build_label.h"
+#include "scenarios/document/sha256.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/document/sha256.h"
 
 namespace paceline::sweep {
 namespace {

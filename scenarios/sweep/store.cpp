@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "scenarios/document/sha256.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/loader/document/sha256.h"
 
 namespace paceline::sweep {
 namespace {

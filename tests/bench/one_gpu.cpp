@@ -32,8 +32,8 @@
 #include "models/stats/normal.h"
 #include "models/workload/attained.h"
 #include "models/workload/carried.h"
+#include "scenarios/document/document.h"
 #include "scenarios/errors.h"
-#include "scenarios/loader/document/document.h"
 #include "scenarios/loader/load_scenario.h"
 
 namespace paceline::test {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "scenarios/errors.h"
-#include "scenarios/topology/cluster_file.h"
+#include "scenarios/import/cluster_file.h"
 #include "traces/text/format_error.h"
 #include "traces/topology/node_topology.h"
 

@@ -14,8 +14,8 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/outcome_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/data_files/node_class.h"
 #include "scenarios/import/traced_run.h"
-#include "scenarios/loader/data_files/node_class.h"
 #include "scenarios/process/stop_request.h"
 #include "traces/archive/input.h"
 

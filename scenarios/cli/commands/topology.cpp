@@ -9,7 +9,7 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/topology/cluster_file.h"
+#include "scenarios/import/cluster_file.h"
 
 namespace paceline::cli {
 namespace topology_command {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/shipped_file.h"
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 #include "scenarios/loader/job/prices.h"
 
 namespace paceline {
@@ -18,8 +18,8 @@ struct Spot {
   std::optional<double> preemptions_per_s;  // of a node; nullopt: nobody says
 };
 
-// A kind of node that can be had. What it is made of stands in its catalogue as a scenario's
-// `cluster` section.
+// A kind of node that can be rented, or is owned. Its catalogue describes it as a scenario's
+// `cluster` section does.
 struct Machine {
   std::string catalogue, name;
   std::string device;        // a shipped one, or a file's path from the working directory
@@ -52,17 +52,26 @@ struct Catalogue {
   std::vector<Machine> machines;  // in file order, one or more
 };
 
-// A shipped catalogue by its name, or a file beside the document of the field (schema
-// paceline.catalogue/1). Each machine's cluster and device are loaded, so what is wrong with them
-// is said with its place. Throws InputError.
+// Loads a shipped catalogue by its name, or a file beside the document of the field (schema
+// paceline.catalogue/1). Also loads each machine's cluster and device, so that errors in them are
+// found with their place. Throws InputError.
 [[nodiscard]] Catalogue load_catalogue(const Field& name, Prices& prices);
 
 // The same of a document. Precondition: it is a map.
 [[nodiscard]] Catalogue read_catalogue(const DocumentPtr& document, Prices& prices);
 
-// A device by what two fields that name it have in common: the name of a shipped one, or the path
-// of a file, from the working directory.
+// A device as one text: the name of a shipped one, or the path of a file from the working
+// directory.
 [[nodiscard]] std::string device_named_by(const Field& field);
+
+struct WithinLimits {
+  std::vector<Machine> machines;  // in their order, one or more
+  std::size_t elsewhere = 0;      // left out, as they are in no allowed region
+};
+
+// The machines that `limits.regions`, `.devices` and `.machines` leave. Throws InputError where one
+// of their entries is of no machine at all, and where they leave none.
+[[nodiscard]] WithinLimits within_limits(std::vector<Machine> machines, Section& limits);
 
 }  // namespace loader
 }  // namespace paceline

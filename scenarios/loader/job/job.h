@@ -14,14 +14,14 @@
 
 namespace paceline {
 
-// What has to be reached; all that are given.
+// What has to be reached: all that are given.
 struct Targets {
   std::optional<Seconds> deadline;  // from start to finish
   std::optional<SamplesPerSecond> throughput;
   std::optional<Money> budget;
 };
 
-// What training tolerates: at least one of them is given.
+// What training tolerates; at least one is given.
 struct Batches {
   std::optional<std::uint64_t> global_exactly, global_at_most;    // samples a step
   std::optional<std::uint32_t> per_gpu_exactly, per_gpu_at_most;  // of a pass
@@ -33,7 +33,7 @@ struct Checkpoints {
   Seconds takes;
 };
 
-// What a run takes beside its steps.
+// What a run needs besides its steps.
 struct Overheads {
   Seconds start;  // until the first step, and again after each failure
   std::optional<Checkpoints> checkpoint;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "models/training/strategy.h"
-#include "scenarios/loader/data_files/shipped.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/job/job.h"
 #include "scenarios/loader/job/prices.h"
 #include "scenarios/loader/sections.h"

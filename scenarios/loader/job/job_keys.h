@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/loader/document/section.h"
+#include "scenarios/document/section.h"
 
 // The tables of a job's file, schema paceline.job/1.
 namespace paceline::loader {

@@ -15,11 +15,6 @@ bool is_currency(std::string_view word) {
          std::ranges::all_of(word, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
 }
 
-std::string text_of(const Location& place) {
-  return place.line == 0 ? place.file
-                         : fmt::format("{}:{}:{}", place.file, place.line, place.column);
-}
-
 }  // namespace
 
 Prices::Said Prices::read(const Field& field, std::string_view kind, std::string_view per) {
@@ -42,7 +37,7 @@ Prices::Said Prices::read(const Field& field, std::string_view kind, std::string
     first_ = field.location();
   }
   if (currency != currency_) {
-    field.fail(fmt::format("is in {}, and {} in {}", currency, text_of(first_), currency_),
+    field.fail(fmt::format("is in {}, and {} in {}", currency, to_text(first_), currency_),
                "write all prices in one currency");
   }
   return {Money(number), is_amount ? "" : std::string(unit.substr(slash + 1)), hint};

@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 #include "scenarios/loader/job/money.h"
 
 namespace paceline::loader {
 
-// What prices match (ECMA-262), for tables of keys: an amount, and one for a time or for energy.
+// Patterns of prices (ECMA-262) for tables of keys: an amount, and one for a time or for energy.
 inline constexpr std::string_view price_pattern = R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}[ \t]*$)",
                                   price_of_time_pattern =
                                       R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}/[a-z]+[ \t]*$)",

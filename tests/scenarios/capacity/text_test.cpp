@@ -1,3 +1,5 @@
+#include "scenarios/capacity/answer.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>

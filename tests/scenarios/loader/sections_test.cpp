@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/document/reader.h"
+#include "scenarios/document/reader.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 

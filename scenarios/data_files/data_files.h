@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/cost/tcp_hosts.h"
+#include "models/topology/cluster.h"
+#include "models/workload/workload.h"
+#include "scenarios/document/section.h"
+
+namespace paceline::loader {
+
+struct NetworkOptions {
+  std::optional<std::uint64_t> sequence;  // empty: the file's own
+  bool pretraining_heads = false;
+  bool fused_attention = false;  // its scores are never written to memory
+
+  friend auto operator<=>(const NetworkOptions&, const NetworkOptions&) = default;
+};
+
+// A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of
+// the document that names it). `name` is what messages point at.
+// Each thread keeps the last few: reading one takes longer than all else of a scenario.
+[[nodiscard]] std::shared_ptr<const workload::Network> load_network(const Field& name,
+                                                                    const NetworkOptions& options);
+
+// A device, likewise by shipped name or path.
+[[nodiscard]] workload::Device load_device(const Field& name);
+
+// Whether a shipped device has that name.
+[[nodiscard]] bool is_shipped_device(std::string_view name);
+
+// The keys of files of networks, devices and clusters.
+[[nodiscard]] std::span<const Key> network_file_keys();
+[[nodiscard]] std::span<const Key> device_file_keys();
+[[nodiscard]] std::span<const Key> cluster_file_keys();
+
+[[nodiscard]] std::span<const Key> cluster_keys();
+
+// The `cluster` section, which may name a preset that gives what the section lacks. One node unless
+// it says more; a network bandwidth of 0 when none is given.
+[[nodiscard]] topology::Cluster load_cluster(Section cluster);
+
+// The devices that a preset's machines have, of which its links are.
+struct PresetDevices {
+  std::string preset;                // as the section names it
+  std::vector<std::string> devices;  // shipped ones, not empty
+};
+
+// The same, with what the section says about its hosts' TCP and its devices.
+struct DescribedCluster {
+  topology::Cluster cluster;
+  cost::TcpHosts tcp;
+  std::optional<PresetDevices> devices;  // nullopt: any
+};
+[[nodiscard]] DescribedCluster load_described_cluster(Section cluster);
+
+}  // namespace paceline::loader

@@ -1,0 +1,361 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "models/shipped_file.h"
+#include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/layer_keys.h"
+#include "scenarios/data_files/shipped.h"
+
+namespace paceline::loader {
+namespace {
+
+using workload::Kept;
+using workload::Layer;
+using workload::ModelledCost;
+using workload::ParameterTensor;
+using workload::PassCost;
+
+constexpr double tensor_elements_max = 1e13;  // so that no sum leaves 64 bits
+constexpr std::size_t layers_max = 100'000;
+
+// Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
+// names (w, a, n, f) the code keeps.
+class LayerReader {
+ public:
+  LayerReader(Section layer, std::string name, std::uint64_t sequence, bool fused, bool first)
+      : layer_(std::move(layer)),
+        name_(std::move(name)),
+        sequence_(sequence),
+        fused_(fused),
+        first_(first) {}
+
+  Layer conv() {
+    const double in = size("in"), out = size("out"), kernel = size("kernel");
+    const double stride = size("stride"), out_size = size("out_size");
+    const double groups = size("groups");
+    if (std::fmod(in, groups) != 0 || std::fmod(out, groups) != 0) {
+      layer_.require("groups").fail("does not divide in and out", "");
+    }
+    const double w = out * in / groups * kernel * kernel;
+    const double in_size = stride * out_size;
+    const double a = in * in_size * in_size + out * out_size * out_size;
+    const double f = 2 * w * out_size * out_size;
+    const auto work =
+        groups > 1 ? workload::Work::grouped_convolution : workload::Work::convolution;
+    Layer layer{name_, {tensor("weight", w, out)}, {}, products(work, f, a, w)};
+    layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
+    layer.kept.cast_weights = w;
+    if (flag("bias")) layer.parameters.push_back(tensor("bias", out));
+    return layer;
+  }
+
+  Layer linear() {
+    const double in = size("in"), out = size("out"), rows = tokens("rows");
+    const double w = in * out;
+    Layer layer{
+        name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
+    layer.kept = {rows * in, rows * out, true};
+    layer.kept.cast_weights = w;
+    const bool bias = flag("bias");
+    if (flag("tied")) return layer;
+    layer.parameters.push_back(tensor("weight", w, out));
+    if (bias) layer.parameters.push_back(tensor("bias", out));
+    return layer;
+  }
+
+  Layer batchnorm() {
+    const double channels = size("channels"), extent = size("size");
+    const double n = channels * extent * extent;
+    Layer layer{
+        name_, {tensor("weight", channels), tensor("bias", channels)}, {}, moves(3 * n, 6 * n)};
+    const ElementCount each(channels);
+    layer.buffers = {{each}, {each}, {ElementCount(1), DataType::int64}};
+    layer.kept = {n, n, true};
+    return layer;
+  }
+
+  Layer layernorm() {
+    const double features = size("features"), n = tokens("rows") * features;
+    Layer layer{
+        name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
+    layer.kept = {n, n, true};
+    layer.kept.is_wide = true;
+    return layer;
+  }
+
+  Layer elementwise() {
+    const bool per_token = layer_.is_given("elements_per_token");
+    const auto elements = layer_.field("elements");
+    if (per_token && elements) {
+      elements->fail("stands beside elements_per_token", "keep one of them");
+    }
+    if (!per_token) (void)layer_.require("elements");
+    const double n =
+        per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
+    const double inputs = size("inputs");
+    Layer layer{name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
+    layer.kept = keeps({n * inputs, n}, inputs > 1 ? Keeps::nothing : Keeps::input);
+    return layer;
+  }
+
+  Layer pool() {
+    const double in = size("in_size"), out = size("out_size"), channels = size("channels");
+    const double n = channels * (in * in + out * out);
+    Layer layer{name_, {}, {}, moves(n, n)};
+    layer.kept = keeps({channels * in * in, channels * out * out}, Keeps::input);
+    if (layer.kept.needs_input) layer.kept.indices = layer.kept.output;
+    return layer;
+  }
+
+  Layer embedding() {
+    const double rows = size("rows"), columns = size("columns");
+    const double n = tokens("lookups") * columns;
+    ModelledCost cost = moves(2 * n, 3 * n);
+    cost.backward.parameter_elements = rows * columns;
+    Layer layer{name_, {tensor("weight", rows * columns, rows)}, {}, cost};
+    layer.kept.output = n;
+    return layer;
+  }
+
+  Layer attention() {
+    const double heads = size("heads"), h = heads * size("head_size");
+    const auto s = static_cast<double>(sequence_);
+    const double n = 4 * s * h + 4 * heads * s * s;
+    const double f = 4 * s * s * h;
+    Layer layer{
+        name_,
+        {},
+        {},
+        ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
+    layer.kept = {3 * s * h, s * h, true};
+    if (fused_) {
+      // Five products in the backward, as the scores are computed again.
+      const double moved = 4 * s * h;
+      layer.cost = ModelledCost{
+          {Flops(f), moved, 0}, {Flops(2.5 * f), 2 * moved, 0}, workload::Work::fused_attention};
+    } else {
+      layer.kept.scores = heads * s * s;
+    }
+    return layer;
+  }
+
+  Layer parameter() {
+    const ElementCount count(size("count"));
+    return {name_, {{name_, count, DataType::float32, 0, count}}, {}, ModelledCost{}};
+  }
+
+  Layer buffer() {
+    const ElementCount count(size("count"));
+    return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
+  }
+
+  void finish() { layer_.finish(); }
+
+ private:
+  double size(std::string_view key) { return static_cast<double>(layer_.get<std::uint64_t>(key)); }
+  // A number, or the word `sequence`; unless it is given 1.
+  double tokens(std::string_view key) {
+    const auto field = layer_.field(key);
+    if (!field) return 1;
+    if (field->text() == "sequence") return static_cast<double>(sequence_);
+    return static_cast<double>(field->count(1, extent_max));
+  }
+  bool flag(std::string_view key) { return layer_.get<bool>(key); }
+  Kept keeps(Kept kept, Keeps unless_given) {
+    const Keeps which = layer_.find<Keeps>("keeps").value_or(unless_given);
+    kept.needs_input = which == Keeps::input;
+    kept.needs_output = which == Keeps::output || which == Keeps::fp32_output;
+    kept.is_wide = which == Keeps::fp32_output;
+    return kept;
+  }
+  // A vector.
+  ParameterTensor tensor(const char* suffix, double count) const {
+    return tensor(suffix, count, count);
+  }
+  ParameterTensor tensor(const char* suffix, double count, double rows) const {
+    if (count > tensor_elements_max) {
+      throw InputError(layer_.location(),
+                       fmt::format("{}.{} has more than 10^13 elements", name_, suffix), "");
+    }
+    return {name_ + "." + suffix, ElementCount(count), DataType::float32, 0, ElementCount(rows)};
+  }
+  static ModelledCost moves(double forward, double backward) {
+    return {{Flops(0), forward, 0}, {Flops(0), backward, 0}};
+  }
+  // Convolutions and linear layers: backward is two such products, but one in the first layer.
+  [[nodiscard]] ModelledCost products(workload::Work work, double f, double a, double w) const {
+    const double times = first_ ? 1 : 2;
+    return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}, work};
+  }
+
+  Section layer_;
+  std::string name_;
+  std::uint64_t sequence_;
+  bool fused_;
+  bool first_;
+};
+
+// What reads each of layer_kinds().
+constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::linear,
+                                   &LayerReader::batchnorm,   &LayerReader::layernorm,
+                                   &LayerReader::elementwise, &LayerReader::pool,
+                                   &LayerReader::embedding,   &LayerReader::attention,
+                                   &LayerReader::parameter,   &LayerReader::buffer};
+
+constexpr std::array sample_table{
+    Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
+    Key{"image_size", Count{1, extent_max}, "none", "the width, which nothing counts"},
+};
+
+constexpr std::array network_file_table{
+    schema_key("paceline.network/1"),
+    Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
+    Key{"sample", Map{rows<sample_table>}, "", "what one is"},
+    Key{"layers", Structure{"a list of layers", layer_list_forms}, required, "in forward order",
+        "[...]"},
+    Key{"heads", Structure{"a list of layers", layer_list_forms}, "none",
+        "layers behind those, with a scenario's `pretraining_heads`"},
+};
+
+// Of all kinds of layers: each kind has its own, but which it is may be what is misspelt.
+std::span<const std::string_view> all_layer_keys() {
+  static const std::vector<std::string_view> names = [] {
+    std::set<std::string_view> all;
+    for (const auto keys : layer_kinds()) {
+      for (const Key& key : keys) all.insert(key.name);
+    }
+    return std::vector(all.begin(), all.end());
+  }();
+  return names;
+}
+
+class NetworkReader {
+ public:
+  NetworkReader(std::uint64_t sequence, bool fused) : sequence_(sequence), fused_(fused) {}
+
+  void read_list(const Field& list) {
+    for (const Field& entry : list.list()) {
+      Reader layer(entry);
+      if (layers_.size() >= layers_max) {
+        entry.fail(fmt::format("makes more than {} layers", layers_max), "");
+      }
+      if (layer.has("repeat")) {
+        read_repeated(layer);
+      } else {
+        layers_.push_back(read_layer(entry, layer));
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<Layer> take() { return std::move(layers_); }
+
+ private:
+  void read_repeated(const Reader& map) {
+    Section block(map, block_keys());
+    const auto repeat = block.get<std::uint64_t>("repeat");
+    const auto from = block.get<std::uint64_t>("from");
+    const Field inner = block.require("layers");
+    block.finish();
+    if (repeating_) inner.fail("stands in a repeated block", "repeat one level deep");
+    repeating_ = true;
+    for (std::uint64_t i = from; i < from + repeat; ++i) {
+      counter_ = std::to_string(i);
+      read_list(inner);
+      ++blocks_;
+    }
+    repeating_ = false;
+  }
+
+  Layer read_layer(const Field& entry, Reader& layer) {
+    layer.expect_only(all_layer_keys());
+    for (std::size_t i = 0; i < layer_readers.size(); ++i) {
+      const auto keys = layer_kinds()[i];
+      const auto name = layer.find(std::string(keys.front().name));
+      if (!name) continue;
+      LayerReader reader(Section(layer, keys), counted(name->text()), sequence_, fused_,
+                         layers_.empty());
+      Layer read = (reader.*layer_readers[i])();
+      reader.finish();
+      if (repeating_) read.block = blocks_;
+      return read;
+    }
+    std::vector<std::string_view> known;
+    for (const auto keys : layer_kinds()) known.push_back(keys.front().name);
+    throw InputError(entry.location(), "a layer of no known kind",
+                     fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+
+  [[nodiscard]] std::string counted(std::string name) const {
+    const auto place = name.find("{i}");
+    if (repeating_ && place != std::string::npos) name.replace(place, 3, counter_);
+    return name;
+  }
+
+  std::uint64_t sequence_;
+  bool fused_;
+  bool repeating_ = false;
+  std::string counter_;
+  std::uint32_t blocks_ = 0;  // that were read
+  std::vector<Layer> layers_;
+};
+
+}  // namespace
+
+std::span<const Key> network_file_keys() { return network_file_table; }
+
+namespace {
+
+workload::Network read_network(const Field& name, const DocumentPtr& document,
+                               const NetworkOptions& options) {
+  Section file(Reader(document), network_file_table);
+  workload::Network network;
+  network.name = file.text("name");
+  const auto default_sequence = file.below("sample").find<std::uint64_t>("sequence");
+  if (options.sequence && !default_sequence) {
+    name.fail("has no sequence length", "leave out sequence");
+  }
+  const std::uint64_t sequence = options.sequence.value_or(default_sequence.value_or(1));
+  if (default_sequence) network.sequence = sequence;
+  NetworkReader reader(sequence, options.fused_attention);
+  reader.read_list(file.require("layers"));
+  const auto heads = file.field("heads");
+  file.finish();
+  if (options.pretraining_heads) {
+    if (!heads) name.fail("has no pre-training heads", "leave out pretraining_heads");
+    reader.read_list(*heads);
+  }
+  network.layers = reader.take();
+  const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
+    return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
+  });
+  if (options.fused_attention && !has_attention) {
+    name.fail("has no attention", "leave out fused_attention");
+  }
+  return network;
+}
+
+}  // namespace
+
+std::shared_ptr<const workload::Network> load_network(const Field& name,
+                                                      const NetworkOptions& options) {
+  constexpr std::size_t kept_max = 8;
+  // Documents that are named are kept as long as their thread, so that each has its own address.
+  static thread_local std::map<std::pair<const Document*, NetworkOptions>,
+                               std::shared_ptr<const workload::Network>>
+      kept;
+  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
+  const std::pair key(document.get(), options);
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  if (kept.size() == kept_max) kept.clear();
+  auto network = std::make_shared<const workload::Network>(read_network(name, document, options));
+  kept.emplace(key, network);
+  return network;
+}
+
+}  // namespace paceline::loader

@@ -1,0 +1,40 @@
+#include "scenarios/data_files/shipped.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace paceline::loader {
+namespace {
+
+DocumentPtr load(const Field& field, const std::string& name,
+                 std::span<const ShippedFile> shipped) {
+  if (names_a_file(name)) return read_document(field.file_path());
+  const auto found = std::find_if(shipped.begin(), shipped.end(),
+                                  [&](const ShippedFile& file) { return file.name == name; });
+  if (found != shipped.end()) return parse_document("shipped " + name, found->text);
+  std::vector<std::string> known;
+  for (const ShippedFile& file : shipped) known.emplace_back(file.name);
+  field.fail("is not known", known_ones(name, known) + ", or the path of a .yaml file");
+}
+
+}  // namespace
+
+DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
+                           std::span<const Key> table) {
+  // A sweep asks for the same few files at every point. Keyed by schema, name and who asks.
+  static thread_local std::map<std::string, DocumentPtr> cache;
+  const std::string_view schema = table.front().example;
+  const std::string text = name.text();
+  DocumentPtr& document = cache[fmt::format("{} {} {}", schema, text, name.document()->name)];
+  if (document) return document;
+  DocumentPtr loaded = load(name, text, shipped);
+  Reader reader(loaded);
+  reader.expect_only(names_of(table));
+  reader.expect_schema(schema);
+  document = std::move(loaded);
+  return document;
+}
+
+}  // namespace paceline::loader

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "models/shipped_file.h"
+#include "scenarios/document/section.h"
+
+namespace paceline::loader {
+
+// The key `schema` of a data file, the first of its table.
+[[nodiscard]] constexpr Key schema_key(std::string_view schema) {
+  return {"schema", Text{schema}, required, "the format of this file", schema};
+}
+
+// Whether the name is a file's, not a shipped one.
+[[nodiscard]] inline bool names_a_file(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+// The document that a field names: one of the shipped files, or a .yaml file beside the document
+// the field is in. Throws InputError with the nearest shipped name when there is neither, or when
+// the document's schema is another than the table's, or it has other keys. Parsed once per thread
+// and name.
+[[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
+                                         std::span<const Key> table);
+
+}  // namespace paceline::loader
