@@ -9,7 +9,7 @@
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/document/document.h"
 #include "scenarios/document/reader.h"
-#include "traces/collective_log/comments.h"
+#include "traces/collective_log/collective_log.h"
 
 namespace paceline {
 namespace {
