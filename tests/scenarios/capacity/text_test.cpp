@@ -1,5 +1,3 @@
-#include "scenarios/capacity/answer.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>

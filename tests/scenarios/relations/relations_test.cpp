@@ -84,23 +84,19 @@ std::string faster(const Case& of) { return of.ratio() >= 1 - rounding ? "" : ti
 std::string not_the_same(const Case& of) {
   return std::abs(of.ratio() - 1) <= rounding ? "" : times(of.ratio());
 }
-// What folded and flow may differ by (DESIGN 5), in their steps and communication.
+// More than folded and flow may differ by, in their steps and communication.
 bool is_apart(const Prediction& one, const Prediction& other) {
-  constexpr double most = 1e-6;
   const auto differ = [](Seconds a, Seconds b) {
-    return std::abs((a - b).value()) > most * std::max(a, b).value();
+    return std::max(a, b) > std::min(a, b) * 1.000001;
   };
   return differ(one.totals.step, other.totals.step) ||
          differ(one.totals.communication, other.totals.communication);
-}
-bool are_apart(const Case& of) {
-  return is_apart(*of.before().predicted, *of.all_after.front().predicted);
 }
 // Some steps have no stable answer (sim/DECISIONS.md): a millionth of a millionth more bandwidth
 // makes them others.
 constexpr Anomaly is_unstable{
     [](const Case& of) {
-      if (!are_apart(of)) return false;
+      if (!is_apart(*of.before().predicted, *of.all_after.front().predicted)) return false;
       for (const char* path : {"cluster.network.bandwidth", "cluster.intra_node.bandwidth"}) {
         Values changed = of.values;
         changed.scale(path, 1 + 1e-12);
@@ -111,13 +107,12 @@ constexpr Anomaly is_unstable{
     },
     1000};
 std::string apart(const Case& of) {
-  if (!are_apart(of) || is_unstable.is(of)) return "";
-  const auto figures = [](const Prediction& one) {
-    return fmt::format("a step of {} s with {} s of communication", one.totals.step.value(),
-                       one.totals.communication.value());
-  };
-  return fmt::format("folded has {}, flow {}", figures(*of.before().predicted),
-                     figures(*of.all_after.front().predicted));
+  const Prediction &before = *of.before().predicted, &after = *of.all_after.front().predicted;
+  if (!is_apart(before, after) || is_unstable.is(of)) return "";
+  const StepTotals &folded = before.totals, &flow = after.totals;
+  return fmt::format("folded: {} s, {} s of it communication; flow: {} s, {} s",
+                     folded.step.value(), folded.communication.value(), flow.step.value(),
+                     flow.communication.value());
 }
 
 bool any(Values&, Random&) { return true; }
