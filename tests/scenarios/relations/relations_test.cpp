@@ -71,7 +71,6 @@ struct Relation {
 };
 
 constexpr double rounding = 1e-9;  // a part of a step: sums in another order
-
 std::string times(double ratio) { return fmt::format("takes {} times as long", ratio); }
 // By little, and seldom, what begins earlier shares links or compute with other work than before,
 // and ends later (models/DECISIONS.md).
@@ -107,9 +106,9 @@ constexpr Anomaly is_unstable{
     },
     1000};
 std::string apart(const Case& of) {
-  const Prediction &before = *of.before().predicted, &after = *of.all_after.front().predicted;
-  if (!is_apart(before, after) || is_unstable.is(of)) return "";
-  const StepTotals &folded = before.totals, &flow = after.totals;
+  const Prediction &one = *of.before().predicted, &other = *of.all_after.front().predicted;
+  if (!is_apart(one, other) || is_unstable.is(of)) return "";
+  const StepTotals &folded = one.totals, &flow = other.totals;
   return fmt::format("folded: {} s, {} s of it communication; flow: {} s, {} s",
                      folded.step.value(), folded.communication.value(), flow.step.value(),
                      flow.communication.value());
