@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -92,18 +93,42 @@ TEST_P(Shipped, ScenarioPredictsWhatItDid) {
   expect_same(now, ordered_json::parse(in), GetParam());
 }
 
-// What was folded is what every transfer simulated gives, to 1e-6: where that takes a second or so.
+// The settings that leave a scenario its cheapest point of several GPUs; none where an axis is 0,
+// because what that switches off cannot be set.
+std::vector<std::string> cheapest_point_of(const ordered_json& points) {
+  const ordered_json* cheapest = nullptr;
+  for (const auto& point : points) {
+    const bool is_off = std::ranges::any_of(
+        point.at("axes"), [](const ordered_json& axis) { return axis.at("value") == 0; });
+    if (is_off || point.at("transfers") == 0) continue;
+    if (cheapest == nullptr || point.at("transfers") < cheapest->at("transfers")) cheapest = &point;
+  }
+  std::vector<std::string> settings;
+  if (cheapest == nullptr) return settings;
+  for (const auto& axis : cheapest->at("axes")) {
+    const auto& value = axis.at("value");
+    const std::string unit = axis.at("unit") == "1" ? "" : axis.at("unit").get<std::string>();
+    settings.emplace_back("--set");
+    settings.push_back(axis.at("path").get<std::string>() + '=' +
+                       (value.is_string() ? value.get<std::string>() : value.dump() + unit));
+  }
+  return settings;
+}
+
+// What was folded is what every transfer simulated gives: at all points, or at the cheapest where
+// all would take more than a second or so.
 TEST_P(Shipped, ScenarioPredictsWhatFlowDoes) {
   constexpr double transfers_max = 3e5, rounding = 1e-6;
   std::ifstream in(golden_dir / (GetParam() + ".json"));
   ASSERT_TRUE(in) << GetParam() << " has no golden file";
+  const ordered_json golden = ordered_json::parse(in);
   double transfers = 0;
-  for (const auto& point : ordered_json::parse(in)) {
-    transfers += point.at("transfers").get<double>();
-  }
-  if (transfers > transfers_max) GTEST_SKIP() << transfers << " transfers";
-  const ordered_json folded = points_of(GetParam(), "2");
-  const ordered_json flow = points_of(GetParam(), "2", {"--set", "simulation.fidelity=flow"});
+  for (const auto& point : golden) transfers += point.at("transfers").get<double>();
+  std::vector<std::string> settings;
+  if (transfers > transfers_max) settings = cheapest_point_of(golden);
+  const ordered_json folded = points_of(GetParam(), "2", settings);
+  settings.insert(settings.end(), {"--fidelity", "flow", "--force"});
+  const ordered_json flow = points_of(GetParam(), "2", settings);
   ASSERT_EQ(folded.size(), flow.size());
   for (std::size_t i = 0; i < flow.size(); ++i) {
     for (const char* figure : {"step_s", "communication_s"}) {
