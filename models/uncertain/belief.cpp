@@ -11,20 +11,172 @@
 namespace paceline::uncertain {
 namespace {
 
-constexpr int settling_passes = 8;
 using ByQuantity = std::array<double, quantities>;
-
-double moved_by(const Response& response, const ByQuantity& values) {
-  double moved = 0;
-  for (std::size_t q = 0; q < quantities; ++q) moved += response.at(unknown_of(q), values[q]);
-  return moved;
-}
 
 double deviation_at(const Priors& priors, const KnownRow& row) {
   return row.deviation > 0 ? row.deviation : priors.row;
 }
 
+// How far a row that is known may be from its own measurement, measured again: a deviation.
+constexpr double repeated = 0.02;
+
+// Rows are followed from their description to what was measured in moves of so much of the
+// logarithm, so that what is found does not depend on a start, and moves as the row does.
+constexpr double move = 0.05;
+
+// Of the rows' quantities: by quantity, at each row.
+using ByRow = std::array<Eigen::VectorXd, quantities>;
+
+Eigen::Index numbered(std::size_t i) { return static_cast<Eigen::Index>(i); }
+
+// The likeliest quantities at rows: least of the squares of their scales and of what is left of
+// each row, in scales of its own. Values at a place are covariances times `pulls` of rows.
+class Fit {
+ public:
+  Fit(const Priors& priors, std::span<const KnownRow> rows) : rows_(rows) {
+    const Eigen::Index count = numbered(rows.size());
+    for (std::size_t q = 0; q < quantities; ++q) {
+      covariances_[q].resize(count, count);
+      pulls_[q] = Eigen::VectorXd::Zero(count);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (std::size_t j = 0; j < rows.size(); ++j) {
+          covariances_[q](numbered(i), numbered(j)) = covariance(
+              priors, unknown_of(q), rows[i].response.place, rows[j].response.place, i == j);
+        }
+      }
+    }
+    variances_.resize(count);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      variances_(numbered(i)) = square(deviation_at(priors, rows[i]));
+    }
+  }
+
+  // Goes on from what was found before to rows that measure `aims`.
+  void go_on_to(const Eigen::VectorXd& aims) {
+    constexpr int steps_most = 50;
+    constexpr double gained_least = 1e-10;
+    double here = distance(pulls_, aims);
+    for (int step = 0; step < steps_most; ++step) {
+      const double before = here;
+      for (const bool is_near : {false, true}) here = descend(aims, is_near, here);
+      if (before - here <= gained_least * (1 + before)) break;
+    }
+    distance_ = here;
+  }
+  void go_on_to_measured() {
+    Eigen::VectorXd aims(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i) aims(numbered(i)) = rows_[i].measured;
+    go_on_to(aims);
+  }
+
+  [[nodiscard]] const ByRow& pulls() const { return pulls_; }
+  [[nodiscard]] double distance() const { return distance_; }
+  // Of the rows' covariance by the slopes that were taken last.
+  [[nodiscard]] double log_determinant() const { return log_determinant_; }
+  [[nodiscard]] std::vector<ByQuantity> values() const { return values_by(pulls_); }
+
+ private:
+  [[nodiscard]] std::vector<ByQuantity> values_by(const ByRow& pulls) const {
+    std::vector<ByQuantity> values(rows_.size());
+    for (std::size_t q = 0; q < quantities; ++q) {
+      const Eigen::VectorXd at = covariances_[q] * pulls[q];
+      for (std::size_t i = 0; i < rows_.size(); ++i) values[i][q] = at(numbered(i));
+    }
+    return values;
+  }
+
+  [[nodiscard]] double distance(const ByRow& pulls, const Eigen::VectorXd& aims) const {
+    const std::vector<ByQuantity> values = values_by(pulls);
+    double sum = 0;
+    for (std::size_t q = 0; q < quantities; ++q) sum += pulls[q].dot(covariances_[q] * pulls[q]);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      sum += square(aims(numbered(i)) - rows_[i].moved(values[i])) / variances_(numbered(i));
+    }
+    return sum;
+  }
+
+  // A step of Gauss and Newton's by slopes near the values or as far as those may well be, halved
+  // until it comes closer; returns the distance.
+  double descend(const Eigen::VectorXd& aims, bool is_near, double here) {
+    const std::vector<ByQuantity> values = this->values();
+    ByRow slopes;
+    for (Eigen::VectorXd& of : slopes) of.resize(aims.size());
+    Eigen::VectorXd left(aims.size());
+    Eigen::MatrixXd steps = variances_.asDiagonal();
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const double residual = aims(numbered(i)) - rows_[i].moved(values[i]);
+      left(numbered(i)) = residual;
+      for (std::size_t q = 0; q < quantities; ++q) {
+        const double deviation = is_near ? 0 : std::sqrt(covariances_[q](numbered(i), numbered(i)));
+        const Slopes found = slopes_at(rows_[i].response, unknown_of(q), values[i][q], deviation);
+        slopes[q](numbered(i)) = residual > 0 ? found.up : found.down;
+        left(numbered(i)) += slopes[q](numbered(i)) * values[i][q];
+      }
+    }
+    for (std::size_t q = 0; q < quantities; ++q) {
+      steps += slopes[q].asDiagonal() * covariances_[q] * slopes[q].asDiagonal();
+    }
+    const Eigen::LDLT<Eigen::MatrixXd> solved(steps);
+    log_determinant_ = solved.vectorD().array().log().sum();
+    const Eigen::VectorXd weights = solved.solve(left);
+    for (double part = 1; part > 1.0 / 64; part /= 2) {
+      ByRow pulls = pulls_;
+      for (std::size_t q = 0; q < quantities; ++q) {
+        pulls[q] += part * (slopes[q].cwiseProduct(weights) - pulls_[q]);
+      }
+      const double there = distance(pulls, aims);
+      if (there >= here) continue;
+      pulls_ = std::move(pulls);
+      return there;
+    }
+    return here;
+  }
+
+  std::span<const KnownRow> rows_;
+  std::array<Eigen::MatrixXd, quantities> covariances_;
+  Eigen::VectorXd variances_;
+  ByRow pulls_;
+  double distance_ = 0, log_determinant_ = 0;
+};
+
+// As far towards what a row measured as quantities within 99 % reach.
+double reached(const Priors& priors, const KnownRow& row) {
+  const double farthest = square(student_end(outside_of_priors));
+  Fit fit(priors, std::span(&row, 1));
+  double at = 0, distance = 0;
+  while (at != row.measured) {
+    const double next =
+        std::abs(row.measured - at) <= move ? row.measured : at + std::copysign(move, row.measured);
+    fit.go_on_to(Eigen::VectorXd::Constant(1, next));
+    if (fit.distance() > farthest) {
+      return std::lerp(at, next, (farthest - distance) / (fit.distance() - distance));
+    }
+    at = next;
+    distance = fit.distance();
+  }
+  return at;
+}
+
 }  // namespace
+
+double KnownRow::moved(const ByQuantity& values) const {
+  return composed ? composed(values) : response.moved(values);
+}
+
+double distance(const Priors& priors, std::span<const KnownRow> rows) {
+  Fit fit(priors, rows);
+  fit.go_on_to_measured();
+  return fit.distance();
+}
+
+double log_density(const Priors& priors, std::span<const KnownRow> rows) {
+  Fit fit(priors, rows);
+  fit.go_on_to_measured();
+  const auto count = static_cast<double>(rows.size());
+  return std::lgamma((freedom + count) / 2) - std::lgamma(freedom / 2) -
+         count / 2 * std::log(freedom * std::numbers::pi) - fit.log_determinant() / 2 -
+         (freedom + count) / 2 * std::log1p(fit.distance() / freedom);
+}
 
 std::optional<Unknown> Believed::widest() const {
   std::size_t most = 0;
@@ -38,53 +190,46 @@ std::optional<Unknown> Believed::widest() const {
 // Rows by number, with their values and slopes as they were found.
 struct Belief::Known {
   std::vector<KnownRow> rows;
-  // Slopes by which values follow, and those by which rows narrow what is left.
-  std::vector<ByQuantity> values, slopes, width_slopes;
-  Eigen::VectorXd weights;  // of each row's residual in what others follow
-  Eigen::LDLT<Eigen::MatrixXd> covariance, width_covariance;  // of rows, by either
-  double surprise = 0;                                        // their residuals' squares, by that
+  std::vector<double> counted;  // of each, as far as priors reach
+  std::vector<ByQuantity> values;
+  std::vector<ByQuantity> width_slopes;  // by which rows narrow what is left
+  ByRow pulls;
+  Eigen::LDLT<Eigen::MatrixXd> width_covariance;  // of rows
+  double surprise = 0;                            // squares of scales from the centre
 
   Known(const Priors& priors, std::vector<KnownRow> all) : rows(std::move(all)) {
-    const std::size_t count = rows.size();
-    values.assign(count, {});
-    slopes.assign(count, {});
-    width_slopes.assign(count, {});
-    for (int pass = 0; pass < settling_passes; ++pass) settle(priors, pass > 0);
+    double farthest = 0;
+    for (const KnownRow& row : rows) {
+      counted.push_back(reached(priors, row));
+      farthest = std::max(farthest, std::abs(counted.back()));
+    }
+    Fit fit(priors, rows);
+    const Eigen::VectorXd aims = Eigen::Map<Eigen::VectorXd>(counted.data(), numbered(rows.size()));
+    for (double at = move; at < farthest; at += move) fit.go_on_to(aims * (at / farthest));
+    fit.go_on_to(aims);
+    values = fit.values();
+    pulls = fit.pulls();
+    surprise = fit.distance();
+    find_widths(priors);
   }
 
-  // One of Gauss and Newton's steps, half of it after the first.
-  void settle(const Priors& priors, bool by_half) {
-    const std::size_t count = rows.size();
-    Eigen::VectorXd left(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double residual = rows[i].measured - moved_by(rows[i].response, values[i]);
-      left(index(i)) = residual;
+  void find_widths(const Priors& priors) {
+    width_slopes.assign(rows.size(), {});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool is_slower = counted[i] > rows[i].moved(values[i]);
       for (std::size_t q = 0; q < quantities; ++q) {
-        const double variance = uncertain::covariance(priors, unknown_of(q), rows[i].response.place,
-                                                      rows[i].response.place, true);
+        const Place& place = rows[i].response.place;
+        const double variance = covariance(priors, unknown_of(q), place, place, true);
         const Slopes found =
             slopes_at(rows[i].response, unknown_of(q), values[i][q], std::sqrt(variance));
-        // Nothing is beyond the most overlap: how the step comes there is what counts.
+        // Nothing is beyond the most overlap: how the step comes there is what counts. A row that
+        // is no slower says that what only makes it slower is small.
         const bool is_most = unknown_of(q) == Unknown::overlap && values[i][q] >= 1;
-        slopes[i][q] = residual > 0 && !is_most ? found.up : found.down;
-        // A row that is no slower says that what only makes it slower is small.
         const bool is_least = is_one_sided(unknown_of(q)) && values[i][q] <= 0;
-        width_slopes[i][q] = is_least ? found.up : slopes[i][q];
-        left(index(i)) += slopes[i][q] * values[i][q];
+        width_slopes[i][q] = is_least || (is_slower && !is_most) ? found.up : found.down;
       }
     }
-    covariance = covariance_by(slopes, priors);
-    weights = covariance.solve(left);
     width_covariance = covariance_by(width_slopes, priors);
-    surprise = left.dot(weights);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t q = 0; q < quantities; ++q) {
-        double value = value_at(priors, unknown_of(q), rows[i].response.place, i);
-        if (is_one_sided(unknown_of(q))) value = std::max(value, 0.0);
-        if (unknown_of(q) == Unknown::overlap) value = std::min(value, 1.0);
-        values[i][q] = by_half ? (values[i][q] + value) / 2 : value;
-      }
-    }
   }
 
   // Of the rows' steps, by these slopes of theirs.
@@ -94,14 +239,13 @@ struct Belief::Known {
     Eigen::MatrixXd all(count, count);
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = 0; j < count; ++j) {
-        all(index(i), index(j)) = shared(priors, rows[i].response.place, by[i], by[j], j, i == j);
+        all(numbered(i), numbered(j)) =
+            shared(priors, rows[i].response.place, by[i], by[j], j, i == j);
       }
-      all(index(i), index(i)) += square(deviation_at(priors, rows[i]));
+      all(numbered(i), numbered(i)) += square(deviation_at(priors, rows[i]));
     }
     return Eigen::LDLT<Eigen::MatrixXd>(all);
   }
-
-  static Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
   // Covariance of a row's step with that of a place, both with their slopes.
   [[nodiscard]] double shared(const Priors& priors, const Place& place, const ByQuantity& here,
@@ -109,15 +253,14 @@ struct Belief::Known {
     return step_covariance(priors, place, here, rows[row].response.place, there, is_same);
   }
 
-  // Of a quantity at a place; `row`: that place is this row's, or no row's.
-  [[nodiscard]] double value_at(const Priors& priors, Unknown quantity, const Place& place,
-                                std::size_t row) const {
-    const auto q = static_cast<std::size_t>(quantity);
+  // Of a quantity at a place that is no row's.
+  [[nodiscard]] double value_at(const Priors& priors, Unknown quantity, const Place& place) const {
+    const Eigen::VectorXd& pull = pulls[static_cast<std::size_t>(quantity)];
     double value = 0;
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      if (slopes[k][q] == 0) continue;
-      value += weights(index(k)) * slopes[k][q] *
-               uncertain::covariance(priors, quantity, place, rows[k].response.place, k == row);
+      if (pull(numbered(k)) == 0) continue;
+      value +=
+          pull(numbered(k)) * covariance(priors, quantity, place, rows[k].response.place, false);
     }
     return value;
   }
@@ -127,7 +270,7 @@ struct Belief::Known {
                                    const Place& place) const {
     ByQuantity one{};
     one[static_cast<std::size_t>(quantity)] = 1;
-    const double before = uncertain::covariance(priors, quantity, place, place, true);
+    const double before = covariance(priors, quantity, place, place, true);
     return std::max(before - taken(priors, place, one), 0.0);
   }
 
@@ -136,7 +279,7 @@ struct Belief::Known {
                              const ByQuantity& here) const {
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(index(k)) = shared(priors, place, here, width_slopes[k], k, false);
+      with(numbered(k)) = shared(priors, place, here, width_slopes[k], k, false);
     }
     return with.dot(width_covariance.solve(with));
   }
@@ -152,17 +295,6 @@ Belief::Belief(const Priors& priors, std::vector<KnownRow> rows, std::string tol
   if (!rows.empty()) known_ = std::make_shared<const Known>(priors_, std::move(rows));
 }
 
-double Belief::distance() const { return known_ ? known_->surprise : 0; }
-
-double Belief::log_density() const {
-  if (!known_) return 0;
-  const auto rows = static_cast<double>(known_->rows.size());
-  const double root = known_->covariance.vectorD().array().log().sum() / 2;  // of the determinant
-  return std::lgamma((freedom + rows) / 2) - std::lgamma(freedom / 2) -
-         rows / 2 * std::log(freedom * std::numbers::pi) - root -
-         (freedom + rows) / 2 * std::log1p(known_->surprise / freedom);
-}
-
 // How many scales from the centre the ends of 90 % are: with rows known there are more degrees of
 // freedom, and scales are larger where those were surprising (Student-t processes; Shah, Wilson and
 // Ghahramani, AISTATS 2014, lemma 3).
@@ -170,6 +302,21 @@ double Belief::ends() const {
   if (!known_) return student_90(freedom);
   const auto rows = static_cast<double>(known_->rows.size());
   return student_90(freedom + rows) * std::sqrt((freedom + known_->surprise) / (freedom + rows));
+}
+
+// Of a row that is known: as it is, but for what measuring it again may give.
+Believed Belief::of_row(std::size_t row) const {
+  Believed made;
+  made.row = {known_->rows[row].measured, known_->counted[row]};
+  made.values = known_->values[row];
+  made.moved = known_->counted[row];
+  const auto rows = static_cast<double>(known_->rows.size());
+  const double deviation = known_->rows[row].deviation;
+  made.high = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
+  made.low = -made.high;
+  made.rest_high = made.high;
+  made.rest_low = made.low;
+  return made;
 }
 
 Belief Belief::expecting(KnownRow row) const {
@@ -186,6 +333,12 @@ Belief Belief::expecting(KnownRow row) const {
 }
 
 Believed Belief::of(const Response& response) const {
+  if (known_ && response.step > Seconds(0)) {
+    const auto same = std::ranges::find(known_->rows, response, &KnownRow::response);
+    if (same != known_->rows.end()) {
+      return of_row(static_cast<std::size_t>(same - known_->rows.begin()));
+    }
+  }
   const Place& place = response.place;
   const double to_ends = ends();
   Believed made;
@@ -196,7 +349,7 @@ Believed Belief::of(const Response& response) const {
     const double before = covariance(priors_, quantity, place, place, true);
     double left = before;
     if (known_) {
-      made.values[q] = known_->value_at(priors_, quantity, place, known_->rows.size());
+      made.values[q] = known_->value_at(priors_, quantity, place);
       left = known_->variance_at(priors_, quantity, place);
     }
     if (quantity == Unknown::host) made.values[q] = std::max(made.values[q], 0.0);
@@ -209,7 +362,7 @@ Believed Belief::of(const Response& response) const {
     low += square(slopes.down) * before;
     both += square(mean[q]) * before;
   }
-  made.moved = moved_by(response, made.values);
+  made.moved = response.moved(made.values);
   // What rows say of all quantities together takes the same part of both ends.
   const double left =
       known_ && both > 0 ? std::clamp(1 - known_->taken(priors_, place, mean) / both, 0.0, 1.0) : 1;

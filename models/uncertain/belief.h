@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,17 @@ struct KnownRow {
   double measured = 0;
   // Of `measured` by itself, a standard deviation. 0: that of steps, Priors::row.
   double deviation = 0;
+  // The logarithm of the step composed with these quantities over the one predicted, where it is at
+  // hand: responses add quantities up.
+  std::function<double(const std::array<double, quantities>& values)> composed = nullptr;
+
+  [[nodiscard]] double moved(const std::array<double, quantities>& values) const;
 };
+
+// Of rows of one machine and workload, by the priors: the square of how many scales they lie from
+// the centre together, and the logarithm of their density. 0 of no rows.
+[[nodiscard]] double distance(const Priors& priors, std::span<const KnownRow> rows);
+[[nodiscard]] double log_density(const Priors& priors, std::span<const KnownRow> rows);
 
 // What is believed of a point.
 struct Believed {
@@ -31,15 +43,24 @@ struct Believed {
   std::array<double, quantities> lows{}, highs{};
   // What no quantity has, with what an engine's waits may be.
   double rest_low = 0, rest_high = 0;
+  // Of a point that is known: its row, and as far towards it as quantities reach that are within
+  // 99 % of their priors, which is what it is taken for. Where these differ the row contradicts its
+  // description.
+  struct Row {
+    double measured = 0, counted = 0;
+
+    [[nodiscard]] bool contradicts() const { return measured != counted; }
+  };
+  std::optional<Row> row = std::nullopt;
 
   // What makes the interval widest; nullopt: what no quantity has.
   [[nodiscard]] std::optional<Unknown> widest() const;
 };
 
 // What is believed of a machine and workload: priors, conditioned by rows that are known. Rows
-// together are taken for Student's; their steps for as linear around what is believed of them as
-// two differences show, found again until it settles (Gauss and Newton's steps): Laplace's
-// approximation. Of points anywhere else the quantities follow from the covariances between places.
+// together are taken for Student's, around the likeliest quantities (Laplace's approximation),
+// which are followed from the description to the rows. A point that is a row is as that is; at
+// points anywhere else quantities follow from the covariances between places.
 class Belief {
  public:
   explicit Belief(const Priors& priors);
@@ -56,14 +77,10 @@ class Belief {
   [[nodiscard]] bool is_conditioned() const { return known_ != nullptr; }
   [[nodiscard]] const std::string& told_by() const { return told_by_; }
 
-  // Of the rows that are known, by the priors: the logarithm of their density, and the square of
-  // how many scales they lie from the centre together. 0 where nothing is known.
-  [[nodiscard]] double log_density() const;
-  [[nodiscard]] double distance() const;
-
  private:
   struct Known;
   [[nodiscard]] double ends() const;
+  [[nodiscard]] Believed of_row(std::size_t row) const;
   Priors priors_;
   std::string told_by_;
   std::shared_ptr<const Known> known_;  // null: nothing is

@@ -33,7 +33,7 @@ double log_density(const Priors& priors, const Steps& rows) {
   for (std::size_t i = 0; i < count; ++i) {
     all.push_back(known(priors, rows[i * rows.size() / count]));
   }
-  return Belief(priors, std::move(all)).log_density();
+  return uncertain::log_density(priors, all);
 }
 
 Curve& curve_of(MeasuredStep& row, Unknown quantity) {
@@ -210,15 +210,9 @@ Group group_of(std::span<const MeasuredStep> rows, const std::vector<std::size_t
 
 }  // namespace
 
-double student_end(double outside) {
-  static_assert(freedom == 4);
-  PACELINE_EXPECTS(outside > 0 && outside < 1);
-  const double root = std::sqrt(outside * (2 - outside));  // of 4 p (1 - p), p = 1 - outside / 2
-  return 2 * std::sqrt(std::cos(std::acos(root) / 3) / root - 1);
-}
-
 double surprise_of(const Priors& priors, const MeasuredStep& row) {
-  const double scales = std::sqrt(Belief(priors, {known(priors, row)}).distance());
+  const KnownRow one = known(priors, row);
+  const double scales = std::sqrt(distance(priors, std::span(&one, 1)));
   return row.measured > 0 ? scales : -scales;
 }
 

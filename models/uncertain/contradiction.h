@@ -56,11 +56,6 @@ struct Contradiction {
 // slower. What quantities may be is stretched as little as gives what was measured.
 [[nodiscard]] double surprise_of(const Priors& priors, const MeasuredStep& row);
 
-// Of Student's distribution with `freedom` degrees: how many scales from its centre, on either
-// side, so much of it begins to lie outside; above 0, below 1. Exact (Shaw, J. Computational
-// Finance 9(4), 2006, eq. 37).
-[[nodiscard]] double student_end(double outside);
-
 // A row contradicts its description where it is farther from it than one in a thousand is: by 8.61
 // scales.
 inline constexpr double contradicting = 0.001;

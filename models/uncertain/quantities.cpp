@@ -71,6 +71,13 @@ double student_90(double degrees) {
          (5 * cube * z * z + 16 * cube + 3 * z) / (96 * degrees * degrees);
 }
 
+double student_end(double outside) {
+  static_assert(freedom == 4);
+  PACELINE_EXPECTS(outside > 0 && outside < 1);
+  const double root = std::sqrt(outside * (2 - outside));  // of 4 p (1 - p), p = 1 - outside / 2
+  return 2 * std::sqrt(std::cos(std::acos(root) / 3) / root - 1);
+}
+
 std::span<const KnownPrior> known_priors_table() { return table; }
 
 const Priors& known_priors() {

@@ -81,6 +81,14 @@ inline constexpr double freedom = 4;
 // more degrees.
 [[nodiscard]] double student_90(double degrees);
 
+// Of Student's distribution with `freedom` degrees: how many scales from its centre, on either
+// side, so much of it begins to lie outside; above 0, below 1. Exact (Shaw, J. Computational
+// Finance 9(4), 2006, eq. 37).
+[[nodiscard]] double student_end(double outside);
+
+// What no quantity within so much of its prior reaches contradicts a description.
+inline constexpr double outside_of_priors = 0.01;
+
 // A number of Priors, and what is known of it.
 struct KnownPrior {
   std::string_view name;

@@ -48,6 +48,12 @@ double Response::at(Unknown quantity, double value) const {
   return curves[static_cast<std::size_t>(quantity)](value);
 }
 
+double Response::moved(const std::array<double, quantities>& values) const {
+  double moved = 0;
+  for (std::size_t q = 0; q < quantities; ++q) moved += at(static_cast<Unknown>(q), values[q]);
+  return moved;
+}
+
 Response response_of_itself(const Place& place, Unknown quantity) {
   Response response{place};
   response.curves[static_cast<std::size_t>(quantity)] = Curve({{-1, -1}, {1, 1}});

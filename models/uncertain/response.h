@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/uncertain/quantities.h"
+#include "models/units/units.h"
 
 namespace paceline::uncertain {
 
@@ -26,6 +27,8 @@ class Curve {
   [[nodiscard]] Curve from(double place) const;
   // With its values taken through a function that is 0 at 0.
   [[nodiscard]] Curve through(const std::function<double(double)>& function) const;
+
+  friend bool operator==(const Curve&, const Curve&) = default;
 
  private:
   std::vector<std::pair<double, double>> places_;  // with 0; empty: 0 everywhere
@@ -47,6 +50,8 @@ struct Place {
   std::uint64_t computes = 0;  // likewise of the network, device and precision: a hash
 
   [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
+
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 // How the logarithm of a point's step moves with each quantity, the others as the model has them;
@@ -55,8 +60,13 @@ struct Response {
   Place place = {};
   std::array<Curve, quantities> curves = {};
   double waits_low = 0, waits_high = 0;
+  Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
 
   [[nodiscard]] double at(Unknown quantity, double value) const;
+  // By all quantities.
+  [[nodiscard]] double moved(const std::array<double, quantities>& values) const;
+
+  friend bool operator==(const Response&, const Response&) = default;
 };
 
 // Of what is a quantity itself: a measurement of nothing else.

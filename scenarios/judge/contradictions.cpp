@@ -45,6 +45,17 @@ std::string figure(double value) {
   return fmt::format("{:g}", std::round(value / unit) * unit);
 }
 
+// What no quantity reaches counts as what is reached; empty of other rows.
+std::optional<double> counted(const PointOutcome& outcome) {
+  const auto& row = outcome.predicted->believed.row;
+  if (!row || !row->contradicts()) return std::nullopt;
+  return std::exp(row->counted);
+}
+
+FoundContradiction::Row row_of(const PointOutcome& outcome, const uncertain::MeasuredStep& step) {
+  return {outcome.name(), outcome.measured->known, std::exp(step.measured), counted(outcome)};
+}
+
 std::string words_of_batch(double times, const Rows& rows) {
   const auto batch =
       shared(rows, [](const PointOutcome& row) { return row.samples_per_step / row.gpus; });
@@ -109,15 +120,18 @@ std::string FoundContradiction::sentence() const {
       points.push_back(fmt::format("{} more", rows.size() - named));
       break;
     }
-    points.push_back(
-        fmt::format("{}{} {:.2f}x", row.point, row.known ? " (known row)" : "", row.times));
+    const std::string taken = row.counted ? fmt::format(", taken for {:.2f}x", *row.counted) : "";
+    points.push_back(fmt::format("{}{} {:.2f}x{}", row.point, row.known ? " (known row)" : "",
+                                 row.times, taken));
   }
   std::vector<std::string> words;
   for (const Cause& cause : explained_by) words.push_back(cause.words);
+  const bool is_of_priors = rows.size() == 1 && rows.front().counted && words.empty();
   const std::string why =
-      words.empty() ? "neither another batch, speed of one GPU or links nor something serial "
-                      "explains it"
-                    : fmt::format("would fit {}", fmt::join(words, ", or "));
+      is_of_priors    ? "no setting within 99 % of what is expected reaches it"
+      : words.empty() ? "neither another batch, speed of one GPU or links nor something serial "
+                        "explains it"
+                      : fmt::format("would fit {}", fmt::join(words, ", or "));
   return fmt::format("{} the step described: {}", fmt::join(points, ", "), why);
 }
 
@@ -130,17 +144,21 @@ std::vector<FoundContradiction> contradictions_of(const std::vector<PointOutcome
     steps.push_back(measured_step(outcome));
   }
   std::vector<FoundContradiction> all;
+  std::vector<bool> is_named(judged.size());
   for (const auto& found : uncertain::contradictions(uncertain::known_priors(), steps)) {
     FoundContradiction& made = all.emplace_back();
     Rows of_it;
     for (const std::size_t i : found.rows) {
       of_it.push_back(judged[i]);
-      made.rows.push_back(
-          {judged[i]->name(), judged[i]->measured->known, std::exp(steps[i].measured)});
+      made.rows.push_back(row_of(*judged[i], steps[i]));
+      is_named[i] = true;
     }
     for (const Explanation& one : found.explanations) {
       made.explained_by.push_back({one.cause, one.value, words_of(one, of_it)});
     }
+  }
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    if (!is_named[i] && counted(*judged[i])) all.push_back({{row_of(*judged[i], steps[i])}, {}});
   }
   return all;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct FoundContradiction {
     std::string point;  // PointOutcome::name
     bool known = false;
     double times = 1;  // measured over described step
+    // Of a known row that no quantity within 99 % of its prior reaches: what it is taken for.
+    std::optional<double> counted = std::nullopt;
   };
   struct Cause {
     uncertain::Cause kind = uncertain::Cause::batch;
@@ -32,7 +35,7 @@ struct FoundContradiction {
 constexpr auto fields_of(const FoundContradiction::Row*) {
   using Row = FoundContradiction::Row;
   return Fields(field("point", &Row::point), field("known", &Row::known),
-                field("times", &Row::times));
+                field("times", &Row::times), optional_field("counted", &Row::counted));
 }
 constexpr auto fields_of(const FoundContradiction::Cause*) {
   using Cause = FoundContradiction::Cause;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +50,9 @@ struct Prediction {
   uncertain::Belief belief{uncertain::known_priors()};  // of the machine and workload
   uncertain::Believed believed;                         // of that; the step has its values
   DescribedStep described;                              // response.place is as above
-  StepTotals totals_alone;                              // simulated, before contention and belief
+  // KnownRow::composed, where a row was measured; empty without the trace.
+  std::function<double(const std::array<double, uncertain::quantities>& values)> composed;
+  StepTotals totals_alone;  // simulated, before contention and belief
   std::vector<CallTimes> calls;
   Seconds compute_spread;  // call_times.h
   std::vector<std::string> assumptions;
@@ -60,6 +64,7 @@ struct Prediction {
   void drop_trace() {
     trace = {};
     alone = nullptr;
+    composed = nullptr;
   }
 };
 

@@ -59,7 +59,7 @@ class Asked {
   [[nodiscard]] uncertain::Response response(const PreparedPoint& prepared, Seconds step,
                                              const ScaledSteps& steps_of) const {
     const uncertain::Place& place = prepared.place;
-    uncertain::Response made{place};
+    uncertain::Response made{.place = place, .step = step};
     const std::vector<Seconds> steps = steps_of(scales_);
     const auto moved = [&](std::size_t i) { return std::log(steps[i] / step); };
     std::array<std::vector<std::pair<double, double>>, uncertain::quantities> curves;
@@ -111,7 +111,7 @@ Crossed crossed_by_calls(const PreparedPoint& prepared) {
 
 uncertain::Response response_at(const Places& places, const PreparedPoint& prepared, Seconds step,
                                 const ScaledSteps& steps_of) {
-  if (step <= Seconds(0)) return {prepared.place};
+  if (step <= Seconds(0)) return {.place = prepared.place};
   Asked asked;
   for (const double place : places.compute) {
     asked.add(Unknown::compute, place, {.compute = std::exp(place)});
@@ -194,10 +194,10 @@ ResolvedPoint Composition::scaled(const StepScale& scale) const {
     training::Operation& operation = point.program.operations[id];
     if (auto* time = std::get_if<Seconds>(&operation.work)) {
       *time = *time * (waits(operation) ? scale.waits : scale.compute);
-      *time += beside_calls_[id] * scale.overlap_lost;
+      *time = (*time + beside_calls_[id] * scale.overlap_lost) * scale.whole;
     } else {
       auto& known = std::get<training::KnownCall>(std::get<CollectiveCall>(operation.work).how);
-      known.time = known.time * call_factor(prepared_, *call_of(operation), scale);
+      known.time = known.time * call_factor(prepared_, *call_of(operation), scale) * scale.whole;
     }
   }
   return point;

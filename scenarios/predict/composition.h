@@ -14,6 +14,7 @@ struct StepScale {
   double compute = 1, waits = 1;
   double node_links = 1, network = 1;  // calls in a node, and those that leave it
   double overlap_lost = 0;             // uncertain::Unknown::overlap
+  double whole = 1;                    // the step of a row that is known, by itself
 
   friend bool operator==(const StepScale&, const StepScale&) = default;
 };

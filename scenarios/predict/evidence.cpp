@@ -19,12 +19,12 @@ namespace {
 
 // Predicts under `belief`; any failure ends the run.
 PointOutcome outcome_by(const uncertain::Belief& belief, Preparer& points, std::size_t point,
-                        bool force) {
+                        const RunOptions& options) {
   const Location where{points.file().path(), 0, 0};
   const auto prepared = points.prediction(point);
-  (void)time_expected(prepared->point, force, where);
+  (void)time_expected(prepared->point, options.force, where);
   PointOutcome outcome = outcome_of(points.file(), *prepared);
-  take(predict_point(prepared, belief, simulation(force)), where, outcome);
+  take(predict_point(prepared, belief, simulation(options.force, options.check)), where, outcome);
   if (const auto& failure = outcome.failure) {
     if (failure->cause == FailureCause::refused) throw refusal(failure->why, where);
     throw BackendError("simulation", "of a point that is known: " + failure->why);
@@ -33,10 +33,10 @@ PointOutcome outcome_by(const uncertain::Belief& belief, Preparer& points, std::
 }
 
 std::vector<uncertain::KnownRow> rows_at(Preparer& points, const std::vector<std::size_t>& known,
-                                         bool force) {
+                                         const RunOptions& options) {
   std::vector<uncertain::KnownRow> rows;
   for (const std::size_t point : known) {
-    rows.push_back(known_row_of(outcome_by(unconditioned_belief(), points, point, force)));
+    rows.push_back(known_row_of(outcome_by(unconditioned_belief(), points, point, options)));
   }
   return rows;
 }
@@ -120,7 +120,7 @@ uncertain::KnownRow known_row_of(const PointOutcome& outcome) {
                     outcome.measured->throughput.value(), outcome.predicted_throughput().value()),
         "check its unit, and the batch");
   }
-  return {outcome.predicted->response, measured};
+  return {outcome.predicted->response, measured, 0, outcome.predicted->composed};
 }
 
 std::vector<std::size_t> points_as_evidence(Preparer& points) {
@@ -135,29 +135,8 @@ bool has_evidence(Preparer& points) {
   return points.learnt() != nullptr || !points_as_evidence(points).empty();
 }
 
-// Quantities are found with a response's sum, and steps composed of all together: what both differ
-// by at a known point is taken for the row's, and found again.
-uncertain::Belief belief_from(Preparer& points, bool force) {
-  constexpr int rounds_most = 3;  // a call that is all exposed or all hidden takes one
-  constexpr double settled = 1e-4;
-  const std::vector<std::size_t> known = points_as_evidence(points);
-  const std::vector<uncertain::KnownRow> rows = rows_at(points, known, force);
-  uncertain::Belief belief = belief_in(points, rows);
-  std::vector<uncertain::KnownRow> corrected = rows;
-  bool is_settled = rows.empty();
-  for (int round = 0; round < rounds_most && !is_settled; ++round) {
-    is_settled = true;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      const PointOutcome made = outcome_by(belief, points, known[i], force);
-      // What is left of the row where the point is as it is composed.
-      const double left = std::log(made.predicted_throughput() / made.measured->throughput);
-      const double measured = left + belief.of(rows[i].response).moved;
-      is_settled = is_settled && std::abs(measured - corrected[i].measured) <= settled;
-      corrected[i].measured = measured;
-    }
-    belief = belief_in(points, corrected);
-  }
-  return belief;
+uncertain::Belief belief_from(Preparer& points, const RunOptions& options) {
+  return belief_in(points, rows_at(points, points_as_evidence(points), options));
 }
 
 LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, bool force) {
@@ -167,7 +146,9 @@ LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, 
   learnt.scenario = std::filesystem::path(file.path()).filename().string();
   learnt.sha256 = file.sha256();
   learnt.settings = settings_of(file);
-  std::vector<uncertain::KnownRow> rows = rows_at(points, known, force);
+  RunOptions options;
+  options.force = force;
+  std::vector<uncertain::KnownRow> rows = rows_at(points, known, options);
   for (std::size_t i = 0; i < known.size(); ++i) {
     const auto scenario = points.scenario(known[i]);
     const topology::Cluster& cluster = scenario->cluster;
@@ -188,7 +169,7 @@ std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
   if (options.belief) return options.belief;
   Preparer points(file);
   if (!has_evidence(points)) return nullptr;
-  return std::make_shared<const uncertain::Belief>(belief_from(points, options.force));
+  return std::make_shared<const uncertain::Belief>(belief_from(points, options));
 }
 
 }  // namespace paceline

@@ -29,7 +29,7 @@ namespace paceline {
 // What is known of the machine: predicts the points that are known by priors alone, one after the
 // other, and takes what others said of it beside them. Throws InputError where one is refused, and
 // for what was learnt from this very scenario; BackendError where a prediction fails.
-[[nodiscard]] uncertain::Belief belief_from(Preparer& points, bool force);
+[[nodiscard]] uncertain::Belief belief_from(Preparer& points, const RunOptions& options);
 
 // The same of points of one's choice, for others to name. Of no more than `learnt_rows_most`.
 [[nodiscard]] LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known,

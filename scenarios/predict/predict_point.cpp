@@ -102,6 +102,30 @@ StepInterval widened(StepInterval interval, Seconds step, const RatioRange& trac
   return {std::min(interval.low, step * traced.low), std::max(interval.high, step * traced.high)};
 }
 
+// A step that was predicted, to be composed again for as long as anybody asks.
+std::function<double(const std::array<double, uncertain::quantities>&)> composed_of(
+    const PreparedPoint& prepared, const Result& result) {
+  struct Kept {
+    PreparedPoint prepared;
+    Result result;
+    Composition composition{prepared, result};
+  };
+  return [kept = std::make_shared<const Kept>(prepared, result)](const auto& values) {
+    return std::log(kept->composition.step(scale_of(kept->prepared, values)) /
+                    kept->result.totals.step);
+  };
+}
+
+// As quantities and, where it is a row, that say.
+StepTrace believed_trace(const PreparedPoint& prepared, const Composition& composition,
+                         const Prediction& described, Seconds step) {
+  StepScale scale = scale_of(prepared, described.believed.values);
+  if (described.believed.row) {
+    scale.whole = step * std::exp(described.believed.row->counted) / composition.step(scale);
+  }
+  return composition.trace(scale);
+}
+
 Prediction prediction_of(const PreparedPoint& prepared, Result result, const SettledPoint& alone,
                          const uncertain::Belief& of_machine) {
   Prediction made;
@@ -115,13 +139,15 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
   made.response = response_of(prepared, result.totals.step, steps_of);
   if (prepared.is_measured) {
     made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
+    made.composed = composed_of(prepared, result);
   }
   made.belief = belief;
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();
   made.assumptions.insert(made.assumptions.end(), result.notes.begin(), result.notes.end());
-  made.trace = belief.is_conditioned() ? composition.trace(scale_of(prepared, made.believed.values))
-                                       : std::move(result.trace);
+  made.trace = belief.is_conditioned()
+                   ? believed_trace(prepared, composition, made, result.totals.step)
+                   : std::move(result.trace);
   made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
   made.interval = widened(to_interval(made.totals.step, made.believed), made.totals.step, alone);
   made.interval = widened(made.interval, made.totals.step, prepared.traced);

@@ -80,18 +80,15 @@ class Run {
     uncertain::Belief belief = options_.belief ? *options_.belief : unconditioned_belief();
     if (!options_.belief && has_evidence(points_)) {
       tell("known points", std::nullopt);
-      belief = belief_from(points_, options_.force);
+      belief = belief_from(points_, options_);
     }
     Points all(outcomes_.size());
     std::iota(all.begin(), all.end(), 0);
     const auto checked = cheapest_.point();
     if (checked) std::swap(all.front(), all[*checked]);  // SimGrid runs beside the others
     for_each(all.size(), options_.jobs, [&](std::size_t i) {
-      Predicted predicted = predict_point(next(all[i]), belief, [this](ResolvedPoint step) {
-        step.force = options_.force;
-        step.each_rank = options_.check;
-        return simulate(step);
-      });
+      Predicted predicted =
+          predict_point(next(all[i]), belief, simulation(options_.force, options_.check));
       const std::lock_guard lock(mutex_);
       take_one(std::move(predicted), all[i]);
     });

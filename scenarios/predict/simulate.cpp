@@ -147,9 +147,10 @@ traces::Reply simulate(const ResolvedPoint& point) {
   }
 }
 
-Executor simulation(bool force) {
-  return [force](ResolvedPoint point) {
+Executor simulation(bool force, bool each_rank) {
+  return [force, each_rank](ResolvedPoint point) {
     point.force = force;
+    point.each_rank = each_rank;
     return simulate(point);
   };
 }

@@ -21,8 +21,8 @@ using Executor = std::function<traces::Reply(const ResolvedPoint& point)>;
 // (scenarios/process/stop_request.h).
 [[nodiscard]] traces::Reply simulate(const ResolvedPoint& point);
 
-// That, whatever effort it takes if `force` is set.
-[[nodiscard]] Executor simulation(bool force);
+// That, with these members of the point (models/run/resolved_point.h).
+[[nodiscard]] Executor simulation(bool force, bool each_rank = false);
 
 // Says that the calling thread's paceline-sim is one of so many that share the machine's memory.
 void share_memory_among(std::size_t processes);
