@@ -160,7 +160,8 @@ double reached(const Priors& priors, const KnownRow& row) {
 }  // namespace
 
 double KnownRow::moved(const ByQuantity& values) const {
-  return composed ? composed(values) : response.moved(values);
+  const ByQuantity bounded = response.bounded(values);
+  return composed ? composed(bounded) : response.moved(bounded);
 }
 
 double distance(const Priors& priors, std::span<const KnownRow> rows) {
@@ -308,12 +309,12 @@ double Belief::ends() const {
 Believed Belief::of_row(std::size_t row) const {
   Believed made;
   made.row = {known_->rows[row].measured, known_->counted[row]};
-  made.values = known_->values[row];
+  made.values = known_->rows[row].response.bounded(known_->values[row]);
   made.moved = known_->counted[row];
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;
   made.high = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
-  made.low = -made.high;
+  made.low = std::max(-made.high, std::min(known_->rows[row].response.shortest - made.moved, 0.0));
   made.rest_high = made.high;
   made.rest_low = made.low;
   return made;
@@ -352,8 +353,6 @@ Believed Belief::of(const Response& response) const {
       made.values[q] = known_->value_at(priors_, quantity, place);
       left = known_->variance_at(priors_, quantity, place);
     }
-    if (quantity == Unknown::host) made.values[q] = std::max(made.values[q], 0.0);
-    if (quantity == Unknown::overlap) made.values[q] = std::clamp(made.values[q], 0.0, 1.0);
     const Slopes slopes = slopes_at(response, quantity, made.values[q], std::sqrt(left));
     mean[q] = slopes.mean();
     made.highs[q] = to_ends * std::sqrt(left) * std::abs(slopes.up);
@@ -362,6 +361,7 @@ Believed Belief::of(const Response& response) const {
     low += square(slopes.down) * before;
     both += square(mean[q]) * before;
   }
+  made.values = response.bounded(made.values);
   made.moved = response.moved(made.values);
   // What rows say of all quantities together takes the same part of both ends.
   const double left =
@@ -370,7 +370,8 @@ Believed Belief::of(const Response& response) const {
   made.rest_high = std::hypot(to_ends * row, response.waits_high);
   made.rest_low = -std::hypot(to_ends * row, response.waits_low);
   made.high = std::hypot(to_ends * std::sqrt(high * left), made.rest_high);
-  made.low = -std::hypot(to_ends * std::sqrt(low * left), made.rest_low);
+  made.low = std::max(-std::hypot(to_ends * std::sqrt(low * left), made.rest_low),
+                      std::min(response.shortest - made.moved, 0.0));
   return made;
 }
 

@@ -89,9 +89,11 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
 
 Slopes slopes_at(const Response& response, Unknown quantity, double value, double deviation) {
   const double by = std::clamp(chord_deviations * deviation, chord_least, chord_most);
-  const double here = response.at(quantity, value);
-  return {(response.at(quantity, value + by) - here) / by,
-          (here - response.at(quantity, value - by)) / by};
+  const auto at = [&](double there) {
+    return response.at(quantity, response.bounded(quantity, there));
+  };
+  const double here = at(value);
+  return {(at(value + by) - here) / by, (here - at(value - by)) / by};
 }
 
 double step_covariance(const Priors& priors, const Place& one, const BySlope& one_slopes,

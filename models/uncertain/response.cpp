@@ -1,6 +1,7 @@
 #include "models/uncertain/response.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/contract.h"
 
@@ -42,9 +43,22 @@ Curve Curve::through(const std::function<double(double)>& function) const {
   return Curve(std::move(places));
 }
 
+double Response::bounded(Unknown quantity, double value) const {
+  if (quantity == Unknown::host) return std::max(value, 0.0);
+  if (quantity == Unknown::overlap) return std::clamp(value, 0.0, 1.0);
+  const double most = -least[static_cast<std::size_t>(quantity)];
+  if (value >= 0 || std::isinf(most)) return value;
+  return most > 0 ? -most * -std::expm1(value / most) : 0;
+}
+
+std::array<double, quantities> Response::bounded(std::array<double, quantities> values) const {
+  for (std::size_t q = 0; q < quantities; ++q) {
+    values[q] = bounded(static_cast<Unknown>(q), values[q]);
+  }
+  return values;
+}
+
 double Response::at(Unknown quantity, double value) const {
-  if (quantity == Unknown::host) value = std::max(value, 0.0);
-  if (quantity == Unknown::overlap) value = std::clamp(value, 0.0, 1.0);
   return curves[static_cast<std::size_t>(quantity)](value);
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -57,13 +58,27 @@ struct Place {
 // How the logarithm of a point's step moves with each quantity, the others as the model has them;
 // the whole is taken for their sum. Waits of an engine are at the ends of what they may be.
 struct Response {
+  static constexpr std::array<double, quantities> no_least = [] {
+    std::array<double, quantities> least{};
+    least.fill(-std::numeric_limits<double>::infinity());
+    return least;
+  }();
+
   Place place = {};
   std::array<Curve, quantities> curves = {};
   double waits_low = 0, waits_high = 0;
+  // No quantity below these is possible: 0 or less. Towards them values take ever smaller steps.
+  std::array<double, quantities> least = no_least;
+  // The logarithm of the shortest step that is possible over this.
+  double shortest = -std::numeric_limits<double>::infinity();
   Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
 
+  // What becomes of a value, of a quantity that knows no bounds: itself but near them.
+  [[nodiscard]] double bounded(Unknown quantity, double value) const;
+  [[nodiscard]] std::array<double, quantities> bounded(std::array<double, quantities> values) const;
+  // Of a value within the bounds.
   [[nodiscard]] double at(Unknown quantity, double value) const;
-  // By all quantities.
+  // By all quantities, within the bounds.
   [[nodiscard]] double moved(const std::array<double, quantities>& values) const;
 
   friend bool operator==(const Response&, const Response&) = default;

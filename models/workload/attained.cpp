@@ -126,6 +126,22 @@ TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precisi
   return timed;
 }
 
+Seconds time_at_peak(const Network& network, std::uint64_t samples, Precision precision,
+                     const Device& device) {
+  constexpr double winograd = 2.25;
+  const FlopsPerSecond peak = device.speed(precision).peak;
+  Seconds sum;
+  if (peak <= FlopsPerSecond(0)) return sum;
+  for (const Layer& layer : network.layers) {
+    const auto* cost = std::get_if<ModelledCost>(&layer.cost);
+    if (cost == nullptr || cost->work == Work::traffic) continue;
+    const bool has_fewer = precision == Precision::fp32 && is_convolution(cost->work);
+    const Seconds one = (cost->forward.flops_per_sample + cost->backward.flops_per_sample) / peak;
+    sum += one * (static_cast<double>(samples) / (has_fewer ? winograd : 1));
+  }
+  return sum;
+}
+
 Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
                        const Device& device, const Attained& attained) {
   Bytes traffic;

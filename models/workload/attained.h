@@ -67,6 +67,12 @@ inline constexpr double host_spread = 0.5;
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device, const Attained& attained);
 
+// What the products of one GPU's forward and backward passes take at the device's peak, and nothing
+// else: no code is faster. Convolutions in fp32 may have 2.25 times fewer (Winograd's F(2x2, 3x3);
+// Lavin and Gray, CVPR 2016). 0 of given times, and of a device without the arithmetic.
+[[nodiscard]] Seconds time_at_peak(const Network& network, std::uint64_t samples,
+                                   Precision precision, const Device& device);
+
 // Of an optimizer over all parameters: they, their gradients, the states and the copies are each
 // read once and, but for gradients, written once; with a copy its parameter is written only. Unless
 // it is fused, kernels of their own for each operation read and write them again.

@@ -95,6 +95,15 @@ class Asked {
   bool has_waits_ = false;
 };
 
+Seconds compute_of_slowest(const ResolvedPoint& point) {
+  Seconds sum;
+  for (const training::Operation& operation : point.program.operations) {
+    const auto* time = std::get_if<Seconds>(&operation.work);
+    if (time != nullptr && !waits(operation) && !cost::is_of_host(operation.kind)) sum += *time;
+  }
+  return point.slowdown.empty() ? sum : sum * std::ranges::max(point.slowdown);
+}
+
 struct Crossed {
   bool node = false, network = false;
 };
@@ -207,6 +216,16 @@ Seconds Composition::step(const StepScale& scale) const {
   return totals_of(cost::trace_of(scaled(scale))).step;
 }
 
+cost::LeastTimes Composition::call_times() const {
+  cost::LeastTimes sum;
+  for (const training::Operation& operation : point_.program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    (leaves_node(prepared_, *call) ? sum.network : sum.node_links) += call->known()->time;
+  }
+  return sum;
+}
+
 StepTrace Composition::trace(const StepScale& scale) const {
   StepTrace composed = cost::trace_of(scaled(scale));
   composed.program = predicted_.program;
@@ -217,6 +236,33 @@ StepTrace Composition::trace(const StepScale& scale) const {
 uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                 const ScaledSteps& steps_of) {
   return response_at(near, prepared, step, steps_of);
+}
+
+void give_bounds(const PreparedPoint& prepared, const Composition& composition,
+                 uncertain::Response& response) {
+  if (response.step <= Seconds(0)) return;
+  const auto set = [&](Unknown quantity, Seconds least, Seconds predicted) {
+    if (least <= Seconds(0) || predicted <= Seconds(0)) return;
+    response.least[static_cast<std::size_t>(quantity)] = std::min(std::log(least / predicted), 0.0);
+  };
+  const cost::LeastTimes wires =
+      cost::least_times(job_cluster(prepared.point), prepared.point.program);
+  const cost::LeastTimes calls = composition.call_times();
+  set(Unknown::node_links, wires.node_links, calls.node_links);
+  set(Unknown::network, wires.network, calls.network);
+  Seconds alone = prepared.time_at_peak;
+  if (!prepared.place.compute_is_measured) set(Unknown::compute, alone, prepared.one_gpu_step);
+  if (!prepared.place.is_alone()) {
+    const Seconds computes = compute_of_slowest(prepared.point);
+    const Seconds least = std::min(prepared.one_gpu_step, computes);
+    set(Unknown::wrapper, least, computes);
+    if (prepared.place.compute_is_measured) alone = least;
+  }
+  const Seconds shortest = std::max({alone, wires.node_links, wires.network});
+  if (std::getenv("PL_DEBUG")) {
+    std::fprintf(stderr, "BOUND step %.6g shortest %.6g alone %.6g node %.6g/%.6g net %.6g/%.6g least w %.3f c %.3f nl %.3f nw %.3f\n", response.step.value(), shortest.value(), alone.value(), wires.node_links.value(), calls.node_links.value(), wires.network.value(), calls.network.value(), response.least[1], response.least[0], response.least[2], response.least[3]);
+  }
+  if (shortest > Seconds(0)) response.shortest = std::min(std::log(shortest / response.step), 0.0);
 }
 
 uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,

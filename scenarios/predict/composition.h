@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "models/cost/bounds.h"
 #include "models/uncertain/belief.h"
 #include "scenarios/prepare/resolve.h"
 
@@ -40,6 +41,8 @@ class Composition {
   Composition(const PreparedPoint& prepared, const Result& predicted);
 
   [[nodiscard]] Seconds step(const StepScale& scale) const;
+  // What calls in a node and those that leave it take one after the other.
+  [[nodiscard]] cost::LeastTimes call_times() const;
   // Of all ranks.
   [[nodiscard]] StepTrace trace(const StepScale& scale) const;
 
@@ -59,6 +62,12 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 // more with an engine's waits. A wake comes at once, or as late again as on average.
 [[nodiscard]] uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                               const ScaledSteps& steps_of);
+
+// Bounds the response by what cannot be beaten: the bytes of calls over their wires, the products
+// of one GPU at its peak, and the step of one GPU by those of several, unless they compute less of
+// it.
+void give_bounds(const PreparedPoint& prepared, const Composition& composition,
+                 uncertain::Response& response);
 
 // The same, looked at as far as descriptions may be wrong (models/uncertain/contradiction.h): from
 // some sixteen steps.

@@ -212,6 +212,11 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   prepared.one_gpu_step = plain_step_time(request);
+  if (scenario.network) {
+    prepared.time_at_peak =
+        workload::time_at_peak(*scenario.network, scenario.workload.batch_per_gpu * passes,
+                               scenario.precision, scenario.workload.device);
+  }
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();
   if (scenario.cluster.network.transport == topology::Transport::tcp &&

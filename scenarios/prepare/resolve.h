@@ -18,6 +18,7 @@ namespace paceline {
 struct PreparedPoint {
   ResolvedPoint point;
   Seconds one_gpu_step;                 // the plain model on one GPU, without a wrapper
+  Seconds time_at_peak;                 // workload::time_at_peak of one GPU's step; 0: not known
   double samples_per_step;              // of all ranks
   std::uint64_t tokens_per_sample = 0;  // 0: none
   Assumptions assumptions;

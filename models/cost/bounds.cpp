@@ -1,0 +1,92 @@
+#include "models/cost/bounds.h"
+
+#include <algorithm>
+
+#include "models/training/call_plan.h"
+
+namespace paceline::cost {
+namespace {
+
+using collectives::Collective;
+using topology::Cluster;
+using topology::IntraNodeKind;
+using training::CollectiveCall;
+using training::Group;
+
+// Of the call's size, what leaves each of so many parts.
+double part_that_leaves(Collective collective, double parts, bool is_summed_outside) {
+  const double others = (parts - 1) / parts;
+  switch (collective) {
+    case Collective::all_reduce: return is_summed_outside ? others : 2 * others;
+    case Collective::reduce_scatter:
+    case Collective::all_gather:
+    case Collective::broadcast:
+    case Collective::reduce: return others;
+    case Collective::all_to_all:
+    case Collective::scatter:
+    case Collective::gather: return 0;
+  }
+  return 0;
+}
+
+BytesPerSecond out_of_gpu(const Cluster& cluster) {
+  const topology::IntraNode& node = cluster.intra_node;
+  BytesPerSecond widest = node.bandwidth;
+  for (std::uint32_t gpu = 0; gpu < cluster.gpus_per_node; ++gpu) {
+    if (node.kind == IntraNodeKind::pcie) widest = std::max(widest, node.host_link(gpu));
+    if (node.kind != IntraNodeKind::nvlink_mesh) continue;
+    double lanes = 0;
+    for (const std::uint32_t to_one : node.lanes[gpu]) lanes += to_one;
+    widest =
+        std::max(widest, node.bandwidth * lanes + node.host_bandwidth.value_or(BytesPerSecond(0)));
+  }
+  return widest;
+}
+
+Seconds over_network(const Cluster& cluster, const CollectiveCall& call, double bytes,
+                     bool is_summed_outside) {
+  topology::Network wires = cluster.network;
+  wires.efficiency = 1;
+  const double of_node =
+      bytes * part_that_leaves(call.collective, cluster.nodes, is_summed_outside);
+  Seconds least(of_node / (wires.usable_bandwidth().value() * wires.nics_per_node));
+  if (wires.fat_tree && cluster.leaves() > 1) {
+    const double of_leaf =
+        bytes * part_that_leaves(call.collective, cluster.leaves(), is_summed_outside);
+    least = std::max(
+        least, Seconds(of_leaf / (wires.uplink_bandwidth().value() * wires.switches_per_leaf())));
+  }
+  return least;
+}
+
+}  // namespace
+
+LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
+  if (call.is_untold) return {};
+  const bool is_summed_outside =
+      cluster.servers > 0 || cluster.network.sharp ||
+      training::reduces_in(cluster, call) != collectives::Reduces::endpoints;
+  double bytes = static_cast<double>(call.size().value());
+  if (cluster.nodes > 1 && call.group != Group::node) {
+    if (call.group == Group::across_nodes) bytes *= cluster.gpus_per_node;
+    return {.node_links = {}, .network = over_network(cluster, call, bytes, is_summed_outside)};
+  }
+  if (cluster.gpus_per_node < 2 || call.group == Group::across_nodes) return {};
+  const double of_gpu =
+      bytes * part_that_leaves(call.collective, cluster.gpus_per_node, is_summed_outside);
+  return {.node_links = Seconds(of_gpu / out_of_gpu(cluster).value()), .network = {}};
+}
+
+LeastTimes least_times(const Cluster& cluster, const training::StepProgram& program) {
+  LeastTimes all;
+  for (const training::Operation& operation : program.operations) {
+    const CollectiveCall* call = call_of(operation);
+    if (call == nullptr) continue;
+    const LeastTimes least = least_times(cluster, *call);
+    all.node_links += least.node_links;
+    all.network += least.network;
+  }
+  return all;
+}
+
+}  // namespace paceline::cost

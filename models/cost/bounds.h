@@ -1,0 +1,25 @@
+#pragma once
+
+#include "models/topology/cluster.h"
+#include "models/training/step_program.h"
+
+namespace paceline::cost {
+
+// What no library can beat: the bytes that must leave each node, leaf switch or GPU, on the mean
+// over these, over what their wires carry one way at their nominal rates, less the headers of
+// packets. Of a program, all its calls together; of a call alone, its own.
+//
+// An all-reduce of B bytes over N parts moves 2 (N - 1) / N B out of each, a reduce-scatter or
+// all-gather half of that (Patarasuk and Yuan, JPDC 69(2), 2009, theorem 1), as does an all-reduce
+// that switches or servers sum, and a broadcast or a reduce on the mean of its parts. Others, and
+// calls whose size is not told, are taken for 0.
+struct LeastTimes {
+  Seconds node_links;  // of calls that stay in a node
+  Seconds network;     // of those that leave it
+};
+[[nodiscard]] LeastTimes least_times(const topology::Cluster& cluster,
+                                     const training::CollectiveCall& call);
+[[nodiscard]] LeastTimes least_times(const topology::Cluster& cluster,
+                                     const training::StepProgram& program);
+
+}  // namespace paceline::cost
