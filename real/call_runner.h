@@ -42,9 +42,8 @@ class CallRunner {
 
   [[nodiscard]] Buffers make_buffers(Way way) const;
   void fill(const Buffers& buffers);
-  // Returns how long all together took. `timer` may be null.
+  // `timer` may be null.
   Seconds back_to_back(const Buffers& buffers, std::uint32_t calls, DeviceTimer* timer);
-  // Returns when it is done.
   void call(const Buffers& buffers);
   [[nodiscard]] NativeCall native_call(const Buffers& buffers) const;
 

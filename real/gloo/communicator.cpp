@@ -23,13 +23,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "models/contract.h"
 #include "real/errors.h"
-#include "real/gloo/store.h"
-#include "real/host/add.h"
 
 namespace paceline::real {
 namespace {
@@ -112,7 +111,6 @@ class NativeRun {
             std::span<std::byte> bytes, Sum sum)
       : context_(context),
         call_(call),
-        // Gloo only reads an input, but takes it as if it wrote.
         input_(reinterpret_cast<Element*>(const_cast<std::byte*>(input.data()))),
         data_(reinterpret_cast<Element*>(bytes.data())),
         sum_(std::move(sum)) {}
@@ -189,8 +187,8 @@ class NativeRun {
     calling("alltoall", rank(), [&] { gloo::alltoall(options); });
   }
 
-  // Gloo's scatter and gather know equal blocks only: each is as long as the longest chunk and has
-  // the owner's inside. What a scatter so writes beside a chunk is another rank's.
+  // Gloo's scatter and gather know equal blocks only: each is as long as the longest chunk and
+  // contains its owner's; what a scatter writes beside a chunk is another rank's.
   [[nodiscard]] ElementRange block(Rank owner) const {
     const ElementCount longest = chunk(Rank(0)).count;
     return {std::min(chunk(owner).begin, call_.count - longest), longest};
@@ -290,8 +288,7 @@ class GlooCommunicator : public HostCommunicator {
     return events;
   }
 
-  // Messages of one slot between two ranks match in the order in which they are posted; gloo's own
-  // ring relies on it too.
+  // Messages of one slot match in the order of posting, as gloo's own ring relies on, too.
   EventPtr post_one(const Message& message, Stream stream) {
     const auto bytes = on_host(*message.buffer).bytes(message.range);
     auto buffer = context_->createUnboundBuffer(bytes.data(), bytes.size());
@@ -324,8 +321,35 @@ class GlooCommunicator : public HostCommunicator {
   ContextPtr context_;
 };
 
-// Whether the name has an address that this machine can listen on. Gloo takes it for granted:
-// getaddrinfo's errors pass it by.
+// Gloo's key-value store over a meeting: setting a key is a round of it, so all ranks set keys of
+// their own, equally often, before they get those of others. Connecting a full mesh does so with
+// host names (keys "rank_0", "rank_1"...) and then with addresses (keys "0", "1"...):
+// gloo/rendezvous/context.cc.
+class MeetingStore : public gloo::rendezvous::Store {
+ public:
+  explicit MeetingStore(Meeting& meeting) : meeting_(meeting) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    const std::string mine = key + ' ' + std::string(data.begin(), data.end());
+    for (const std::string& pair : meeting_.all_gather(mine)) {
+      const auto end = pair.find(' ');
+      PACELINE_EXPECTS(end != std::string::npos);
+      values_[pair.substr(0, end)].assign(pair.begin() + static_cast<std::ptrdiff_t>(end) + 1,
+                                          pair.end());
+    }
+  }
+  std::vector<char> get(const std::string& key) override { return values_.at(key); }
+  // When set() returns, all have set theirs.
+  void wait(const std::vector<std::string>& /*keys*/) override {}
+  void wait(const std::vector<std::string>& /*keys*/,
+            const std::chrono::milliseconds& /*timeout*/) override {}
+
+ private:
+  Meeting& meeting_;
+  std::map<std::string, std::vector<char>> values_;
+};
+
+// Whether this machine can listen at the name: gloo passes over getaddrinfo's errors.
 bool is_usable(const std::string& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -342,7 +366,6 @@ bool is_usable(const std::string& name) {
   return usable;
 }
 
-// GLOO_SOCKET_IFNAME, or empty.
 std::string wanted_interface() {
   const char* name = std::getenv("GLOO_SOCKET_IFNAME");
   return name == nullptr ? "" : name;
@@ -366,8 +389,7 @@ gloo::transport::tcp::attr local_end(const ConnectRequest& request) {
   return end;
 }
 
-// Gloo writes to its sockets in a way that raises SIGPIPE when a peer is gone; ignored, the write
-// fails instead. As Python has it, under which gloo mostly runs.
+// Gloo's writes raise SIGPIPE when a peer is gone; ignored, as in Python, they fail instead.
 void ignore_broken_pipes() {
   struct sigaction now {};
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {

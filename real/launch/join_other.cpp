@@ -123,8 +123,7 @@ class Joining {
     link.send(kind, 0, body, end_);
   }
 
-  // What rank 0 answers. nullopt when that does not come: a file may be of an earlier run, and rank
-  // 0 of this one write another.
+  // nullopt when rank 0 does not answer: the file may be of an earlier run.
   std::optional<std::string> answer_on(Link& link) const {
     const auto soon = steady_now() + stale_answer_max;
     const auto frame = link.receive(rendezvous_.file.empty() ? end_ : std::min(end_, soon));
@@ -138,7 +137,6 @@ class Joining {
     fail_to_join(refusal.body);
   }
 
-  // The next frame of that kind from rank 0.
   [[nodiscard]] Frame await(Link& link, FrameKind kind) const {
     while (auto frame = link.receive(decided_by_)) {
       if (frame->kind == FrameKind::refusal) be_refused(*frame);

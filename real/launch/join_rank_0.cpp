@@ -1,5 +1,5 @@
-// Joining as rank 0: listens until every other rank has come and tells them all, or tells all that
-// have come why there will be no group.
+// Joining as rank 0: waits until all other ranks have come, and tells them so or why there will be
+// no group.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -190,7 +190,6 @@ class Gathering {
     }
   }
 
-  // False for who is no rank of this run.
   bool hears(Arrival& arrival, const Frame& frame) {
     if (!arrival.greeting) return frame.kind == FrameKind::hello && answers(arrival, frame.body);
     if (!arrival.is_admitted) {
@@ -257,7 +256,6 @@ class Gathering {
     return true;
   }
 
-  // Why a rank cannot be one of this run; empty: it can.
   [[nodiscard]] std::string fault_of(const Greeting& greeting) const {
     if (greeting.world_size != identity_.world_size.value()) {
       return fmt::format(

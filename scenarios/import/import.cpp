@@ -19,7 +19,7 @@
 #include "traces/formats/run_records.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline {
 namespace {

@@ -32,7 +32,6 @@ FormatError at_node(std::uint64_t id, const std::string& what) {
   return {0, "node " + std::to_string(id) + " " + what, what_can_be_decoded};
 }
 
-// Messages one after another.
 class Messages {
  public:
   explicit Messages(std::string_view bytes) : bytes_(bytes) {}
@@ -43,7 +42,7 @@ class Messages {
   // Precondition: not at its end.
   void skip_byte() { ++at_; }
 
-  // The next one, behind its length. Throws FormatError.
+  // Behind its length. Throws FormatError.
   std::string_view next() {
     const std::size_t begin = at_;
     const std::uint64_t length = varint();
@@ -114,7 +113,7 @@ std::string text_of(const WireAttribute& attribute) {
   return attribute.string_value().substr(0, text_most);
 }
 
-// What attributes say of a node; all of them may be missing.
+// All may be missing.
 struct Attributes {
   std::optional<std::uint64_t> is_cpu_op, type, size, buffer_size, element_size;
   std::optional<std::uint32_t> stream, thread;
@@ -157,8 +156,8 @@ Role role_of(const WireNode& node, const Attributes& attributes) {
   }
 }
 
-// The size of a collective is that of what a rank gives, which of an all-gather is the smaller
-// buffer; a gather is alike. Converters record bytes without a type: they are elements of one byte.
+// `size` is what a rank gives: of an all-gather or a gather the smaller buffer. Converters record
+// bytes without a type: elements of one byte.
 void take_size(TracedCollective& call, const Attributes& attributes) {
   const std::uint64_t element = attributes.element_size.value_or(1);
   const bool is_part = call.collective == collectives::Collective::all_gather ||

@@ -108,8 +108,7 @@ class Walk {
     }
   }
 
-  // From the node of the lowest id that is left along the data that each waits for, until one comes
-  // again.
+  // From the lowest id left along the data that each waits for, until one comes again.
   [[nodiscard]] FormatError cycle() const {
     constexpr std::size_t named_most = 8;
     std::size_t at = waits_.size();

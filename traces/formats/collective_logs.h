@@ -22,28 +22,26 @@ struct CollectiveLogFormat {
 // A row a format; the first that takes a text reads it.
 [[nodiscard]] std::span<const CollectiveLogFormat> collective_log_formats();
 
-// Whether one of the formats takes a text.
 [[nodiscard]] bool is_collective_log(std::string_view text);
 
-// Whether a text may hold a log and ping-pongs: what a suite of benchmarks prints. A table with a
-// header that says it is of ping-pongs is no log.
+// Whether a text may hold a log and ping-pongs, as suites of benchmarks print them. A table whose
+// header says ping-pongs is no log.
 [[nodiscard]] bool is_log_beside_ping_pongs(std::string_view text);
 
-// Every table of a text, in the format that its content shows. Throws FormatError when it shows
-// none, or is not text; tables have at least one row or one skipped line.
+// Every table of a text. Throws FormatError when no format takes it, or it is not text; tables have
+// at least one row or one skipped line.
 [[nodiscard]] std::vector<CollectiveLog> read_collective_logs(std::string_view text);
 
 // Files of logs that are given together.
 class CollectiveLogFiles {
  public:
-  // Those of files that are one log: which they are, by the order of take(), and their tables.
+  // Files that are one log, by the order of take(), and their tables.
   struct Joined {
     std::vector<std::size_t> files;
     std::vector<CollectiveLog> tables;
   };
 
-  // The tables of the next file; none yet where its format joins files. Throws as
-  // read_collective_logs().
+  // The tables of the next file; none yet where its format joins files. Throws likewise.
   [[nodiscard]] std::vector<CollectiveLog> take(std::string_view text);
   // Once, when all are taken.
   [[nodiscard]] std::vector<Joined> joined();

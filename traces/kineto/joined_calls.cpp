@@ -73,7 +73,6 @@ class Joining {
     }
   }
 
-  // The call of a thread that runs at a time.
   static TracedCollective* call_at(std::vector<TracedCollective>& calls, TraceTime time) {
     const auto next = std::ranges::upper_bound(calls, time, {}, &TracedCollective::called);
     if (next == calls.begin() || time > std::prev(next)->returned) return nullptr;
@@ -101,8 +100,8 @@ class Joining {
     return nullptr;
   }
 
-  // Kernels of one kind run in the order of their calls: what a group of calls launches at its end,
-  // or another process's thread.
+  // Kernels of one kind run in the order of their calls, as those that a group of calls or another
+  // process's thread launches.
   void join_in_order(std::vector<CollectiveKernel> kernels) {
     std::map<std::string, std::vector<TracedCollective*>> waiting;
     for (auto& [thread, calls] : threads_) {
@@ -122,8 +121,8 @@ class Joining {
     }
   }
 
-  // The first call that the kernel can be of, which waits no longer. Those before it that record
-  // another size have lost their kernel.
+  // The first call that the kernel can be of. Those before it, of another size, have lost their
+  // kernel.
   static TracedCollective* next_of(std::vector<TracedCollective*>& waiting,
                                    const CollectiveKernel& kernel) {
     const TraceTime launched = kernel.launch ? kernel.launch->at : kernel.start;

@@ -30,10 +30,9 @@ struct CollectiveKernel {
   std::optional<std::uint32_t> stream = std::nullopt;
 };
 
-// Events that overlap on a thread are one call. Each kernel goes to the call of its external id;
-// or the one in which it was launched; or else the first of its kind that waits for one. Kernels
-// without a call, as are all of CUDA graphs, become calls at their launch, and calls of no name
-// without a kernel are none.
+// Events that overlap on a thread are one call. A kernel goes to the call of its external id, or
+// the one that launched it, or the first of its kind that waits for one. Others, as all of CUDA
+// graphs, become calls at their launch; calls without name and kernel are none.
 [[nodiscard]] std::vector<TracedCollective> joined_calls(std::vector<HostCall> calls,
                                                          std::vector<CollectiveKernel> kernels);
 

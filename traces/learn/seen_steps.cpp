@@ -12,8 +12,8 @@ namespace {
 
 using Intervals = stats::IntervalSet<TraceTime>;
 
-// PyTorch's DataLoader names so the range in which it takes the next batch:
-// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" (since torch 1.7).
+// The range in which PyTorch's DataLoader takes the next batch (since torch 1.7):
+// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__".
 constexpr std::string_view data_loader = "enumerate(DataLoader)";
 
 Seconds median(std::vector<Seconds> values) {

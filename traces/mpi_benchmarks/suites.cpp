@@ -37,8 +37,7 @@ std::size_t after_hash(const Words& words) { return !words.empty() && words[0] =
 
 using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
 
-// Of a text without `sign`, which a title has, no line is looked at: it may be a trace of
-// gigabytes.
+// Where a text lacks `sign`, part of a title, no line is looked at: it may be a trace of gigabytes.
 bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {
   const std::size_t first = text.find(sign);
   if (first == text.npos) return false;

@@ -10,8 +10,8 @@ constexpr const char* how_to_export = "export it again: nsys export --type sqlit
 
 // Instructions of SQLite's machine between two looks at how many there have been.
 constexpr int look_every = 10'000;
-// A row takes some twenty for its columns, and no row has less than as many bytes; damaged trees of
-// pages may lead to the same page again and again.
+// A row takes some twenty for its columns and has as many bytes at least; damaged trees of pages
+// may lead to the same page again and again.
 constexpr std::uint64_t steps_a_byte = 16, steps_free = 1'000'000;
 
 struct Finalize {
@@ -30,7 +30,6 @@ int only_reading(void* /*unused*/, int action, const char* name, const char* /*u
   return reads ? SQLITE_OK : SQLITE_DENY;
 }
 
-// As an identifier of SQL.
 std::string quoted(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -144,8 +143,8 @@ bool Database::has(std::string_view table) const {
   return std::ranges::find(tables_, table) != tables_.end();
 }
 
-// Not those that are computed, which run functions: the authorizer is not asked for what a schema
-// has in it.
+// Without computed ones, which run functions: the authorizer is not asked for what a schema
+// contains.
 std::vector<std::string> Database::columns_of(std::string_view table) const {
   sqlite3_stmt* made = nullptr;
   const std::string sql = "PRAGMA " + std::string(columns_pragma) + "(" + quoted(table) + ")";

@@ -14,7 +14,7 @@
 
 namespace paceline::traces::nsys {
 
-// A row of a table: its columns by the order in which they were asked for. Lives until the next.
+// A row of a table: columns in the order asked for. Lives until the next.
 class Row {
  public:
   Row(sqlite3_stmt* statement, const std::vector<int>& places)
@@ -30,12 +30,10 @@ class Row {
   const std::vector<int>& places_;  // in the statement; -1: the table has no such column
 };
 
-// An SQLite file in memory, which may come from anyone: it is read, whole tables at a time, and
-// nothing that is defined in it is run: no view, trigger, virtual table or computed column. Steps
-// of SQLite's are bounded by the size of the file.
-//
-// Members throw FormatError for what is damaged or cut off, is no database, or has a write-ahead
-// log.
+// An SQLite file in memory, which may come from anyone: whole tables are read, and nothing that it
+// defines is run: no view, trigger, virtual table or computed column. Steps of SQLite's are bounded
+// by the size of the file. Members throw FormatError for what is damaged or cut off, is no
+// database, or has a write-ahead log.
 class Database {
  public:
   explicit Database(std::string_view bytes);  // which has to outlive it
@@ -45,8 +43,8 @@ class Database {
 
   [[nodiscard]] bool has(std::string_view table) const;
 
-  // Calls `take` for each row of a table; not at all where there is none of that name. Columns that
-  // the table does not have are read as nothing.
+  // Calls `take` for each row of a table, if there is one of that name. Columns that it lacks are
+  // read as nothing.
   void rows(std::string_view table, std::initializer_list<std::string_view> columns,
             const std::function<void(const Row&)>& take) const;
 

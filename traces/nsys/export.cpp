@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/kineto/event.h"
 #include "traces/nsys/database.h"
 #include "traces/nsys/events.h"
@@ -41,8 +41,7 @@ constexpr std::array<std::pair<std::string_view, Value>, 4> field_names{
      {"No. of ranks", &Events::Payload::ranks},
      {"Rank", &Events::Payload::rank}}};
 
-// Kinds of entries, as nvToolsExtPayload.h of NVTX 3 numbers them: int, unsigned; then those of
-// fixed size, and size_t.
+// As nvToolsExtPayload.h of NVTX 3 numbers kinds of entries: int, unsigned; fixed sizes; size_t.
 unsigned size_of_kind(std::int64_t kind) {
   switch (kind) {
     case 4:   // int
@@ -73,14 +72,43 @@ std::optional<std::uint64_t> number_at(std::string_view bytes, std::uint64_t at,
   return value;
 }
 
-// Layouts of what programs attach to NVTX ranges, as far as NCCL's have them (NCCL 2.14 and later:
-// "Message size [bytes]", "NCCL communicator ID", "No. of ranks", "Rank").
+// Layouts of payloads of NVTX ranges, as far as NCCL 2.14 and later have them.
 class Payloads {
  public:
-  explicit Payloads(const Database& database);
+  explicit Payloads(const Database& database) {
+    database.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES", {"domainId", "schemaId", "type", "name", "offset"},
+                  [&](const Row& row) {
+                    const auto domain = row.integer(0), layout = row.integer(1);
+                    const auto name = row.text(3);
+                    const unsigned size = size_of_kind(row.integer(2).value_or(0));
+                    const std::int64_t offset =
+                        row.integer(4).value_or(0);  // of the first: nothing
+                    if (!layout || !name || size == 0 || offset < 0) return;
+                    for (const auto& [known, into] : field_names) {
+                      if (*name != known) continue;
+                      const std::pair key(static_cast<std::uint64_t>(domain.value_or(0)),
+                                          static_cast<std::uint64_t>(*layout));
+                      fields_[key].push_back({static_cast<std::uint64_t>(offset), size, into});
+                    }
+                  });
+  }
 
   // nullopt where it has no such field, or is not of a known layout.
-  [[nodiscard]] std::optional<Events::Payload> read(std::string_view bytes) const;
+  [[nodiscard]] std::optional<Events::Payload> read(std::string_view bytes) const {
+    const auto domain = number_at(bytes, 0, 4), layout = number_at(bytes, 8, 4);
+    if (!domain || !layout || bytes.size() < payload_header) return std::nullopt;
+    auto found = fields_.find({*domain, *layout});
+    if (found == fields_.end()) found = fields_.find({0, *layout});
+    if (found == fields_.end()) return std::nullopt;
+    Events::Payload payload;
+    bool has_any = false;
+    for (const Field& field : found->second) {
+      const auto value = number_at(bytes.substr(payload_header), field.offset, field.size);
+      payload.*field.into = value;
+      has_any = has_any || value;
+    }
+    return has_any ? std::optional(payload) : std::nullopt;
+  }
 
  private:
   struct Field {
@@ -90,39 +118,6 @@ class Payloads {
   };
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Field>> fields_;  // domain, layout
 };
-
-Payloads::Payloads(const Database& database) {
-  database.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES", {"domainId", "schemaId", "type", "name", "offset"},
-                [&](const Row& row) {
-                  const auto domain = row.integer(0), layout = row.integer(1);
-                  const auto name = row.text(3);
-                  const unsigned size = size_of_kind(row.integer(2).value_or(0));
-                  const std::int64_t offset = row.integer(4).value_or(0);  // of the first: nothing
-                  if (!layout || !name || size == 0 || offset < 0) return;
-                  for (const auto& [known, into] : field_names) {
-                    if (*name != known) continue;
-                    const std::pair key(static_cast<std::uint64_t>(domain.value_or(0)),
-                                        static_cast<std::uint64_t>(*layout));
-                    fields_[key].push_back({static_cast<std::uint64_t>(offset), size, into});
-                  }
-                });
-}
-
-std::optional<Events::Payload> Payloads::read(std::string_view bytes) const {
-  const auto domain = number_at(bytes, 0, 4), layout = number_at(bytes, 8, 4);
-  if (!domain || !layout || bytes.size() < payload_header) return std::nullopt;
-  auto found = fields_.find({*domain, *layout});
-  if (found == fields_.end()) found = fields_.find({0, *layout});
-  if (found == fields_.end()) return std::nullopt;
-  Events::Payload payload;
-  bool has_any = false;
-  for (const Field& field : found->second) {
-    const auto value = number_at(bytes.substr(payload_header), field.offset, field.size);
-    payload.*field.into = value;
-    has_any = has_any || value;
-  }
-  return has_any ? std::optional(payload) : std::nullopt;
-}
 
 class ExportReading {
  public:
@@ -210,8 +205,8 @@ class ExportReading {
             kind};
   }
 
-  // One row for all that a graph launched: what in it is a collective is not told. A few of them,
-  // as of optimizers, are left out.
+  // One row for all that a graph launched does not tell collectives. A few, as of optimizers, are
+  // left out.
   void read_graphs() {
     double graphs_ns = 0, others_ns = 0;
     database_.rows(table_of_graphs, {"start", "end"}, [&](const Row& row) {

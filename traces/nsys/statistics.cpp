@@ -7,7 +7,6 @@
 #include "traces/nsys/stats_tables.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -232,10 +231,7 @@ bool is_sum(Report report) {
 }  // namespace
 
 bool is_nsys_statistics(std::string_view text) {
-  constexpr std::size_t first_of_json = std::size_t{1} << 20U;
-  if (!may_begin_text(text.substr(0, first_of_json))) return false;
-  // Traces of profilers are JSON, and long.
-  if (begins_as_json(text)) text = text.substr(0, first_of_json);
+  text = searched(text);
   return contains(text, "Total Time") && nsys::has_stats_table(text, is_sum);
 }
 

@@ -108,8 +108,8 @@ bool is_of_numbers(const Column& column) {
   return is_one_of(column.name, numbers);
 }
 
-// A row of columns of text: numbers, which have no blank in them; then a grid's and a block's
-// three; then one or two words, of which the last is what was measured.
+// A row in columns of text: numbers without blanks; a grid's and a block's three; then one or two
+// words, the last of which is what was measured.
 std::vector<std::string> cells_in_columns(std::string_view line, const Header& header) {
   std::vector<std::string> cells;
   const auto next = [&] {

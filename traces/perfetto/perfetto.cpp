@@ -118,8 +118,7 @@ class Timeline {
     });
   }
 
-  // From the last nanosecond of one slice, as its end is already another's, to the start of the
-  // other.
+  // From the last nanosecond of one slice, whose end may be another's, to the start of the other.
   void add_arrow(const std::vector<Span>& spans, const Arrow& of) {
     constexpr double nanosecond = 1e-9;
     for (const std::size_t i : {of.from, of.to}) {

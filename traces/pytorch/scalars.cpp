@@ -91,8 +91,8 @@ std::optional<ElementSize> element_size_of(std::string_view type) {
   if (type.starts_with(scope)) type.remove_prefix(scope.size());
   const std::string name = in_lower(type.substr(0, 32));
   if (name.starts_with("float8")) return ElementSize(1);
-  // c10::toString(ScalarType), the names of C++ types that older profilers wrote, Horovod's
-  // (DataType_Name of common/message.cc), and those in names of NCCL's kernels.
+  // Of c10::toString(ScalarType), C++ types in older profiles, Horovod (DataType_Name of
+  // common/message.cc), and names of NCCL's kernels.
   constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
       {"float", 4},        {"half", 2},
       {"bfloat16", 2},     {"double", 8},

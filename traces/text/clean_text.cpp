@@ -56,7 +56,6 @@ bool begins_table_line(std::string_view line) {
          !number_of<double>(words[2]);
 }
 
-// Hosts whose names are known as whole words.
 class Hosts {
  public:
   void take(std::string_view line) {

@@ -69,8 +69,7 @@ struct EntryWord {
   MatrixEntry entry;
 };
 
-// What the drivers of before 2016 call SYS is SOC. The last are of nvidia-smi topo -p2p, as its own
-// legend has them: OK, or why not.
+// Before 2016 SYS was SOC. The last are of nvidia-smi topo -p2p: OK, or why not.
 constexpr std::array entry_words{EntryWord{"PIX", {false, 0, PciePath::one_switch, {}}},
                                  EntryWord{"PXB", {false, 0, PciePath::switches, {}}},
                                  EntryWord{"PHB", {false, 0, PciePath::host_bridge, {}}},
@@ -93,7 +92,6 @@ struct ReadEntry {
 
 constexpr std::uint32_t lanes_most = 1000;  // as a scenario's lanes
 
-// The entry that a text starts with.
 std::optional<ReadEntry> entry_at(std::string_view text) {
   if (text.substr(0, 2) == "NV") {
     const std::size_t digits = digits_at(text, 2);
