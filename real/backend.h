@@ -12,7 +12,7 @@
 #include "models/units/data_type.h"
 #include "real/clock.h"
 
-// The seam between Paceline and a communication library. Public functions check preconditions,
+// The seam between Paceline and a communication library. Functions with preconditions check them,
 // private virtual ones do the work; tests/real/conformance tests every backend.
 namespace paceline::real {
 
@@ -126,7 +126,7 @@ class Communicator {
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] RankCount size() const { return size_; }
 
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(DataType type, ElementCount count);
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) = 0;
 
   // Starts all messages together and does not wait. One event per message; several may share work.
   [[nodiscard]] std::vector<EventPtr> post(std::span<const Message> messages, Stream stream);
@@ -138,31 +138,31 @@ class Communicator {
 
   // Whether work posted on a stream happens in that order by itself (device streams): then only the
   // stream as a whole is waited for. Otherwise each event is, before its data is used.
-  [[nodiscard]] bool in_order() const { return do_in_order(); }
+  [[nodiscard]] virtual bool in_order() const = 0;
   // Returns when everything on the stream is done. Precondition: in order.
   void finish(Stream stream);
 
   // Longer messages are better sent in pieces: adding what has arrived overlaps with the rest.
-  [[nodiscard]] Bytes piece() const { return do_piece(); }
+  [[nodiscard]] virtual Bytes piece() const = 0;
 
   // Whether messages leave before their receive is posted, and take bandwidth from what the
   // receiver still receives. False when in order.
-  [[nodiscard]] bool sends_early() const { return do_sends_early(); }
+  [[nodiscard]] virtual bool sends_early() const { return false; }
 
-  [[nodiscard]] bool has_native(collectives::Collective collective) const {
-    return do_has_native(collective);
+  [[nodiscard]] virtual bool has_native(collectives::Collective /*collective*/) const {
+    return false;
   }
   // Whether it also takes its input from another buffer, where all ranks' chunks are as long.
   // Never an all-to-all, whose buffer has both.
-  [[nodiscard]] bool has_native_from(collectives::Collective collective) const {
-    return do_has_native_from(collective);
+  [[nodiscard]] virtual bool has_native_from(collectives::Collective /*collective*/) const {
+    return false;
   }
   // Begins the library's own collective. The work may be done by the thread that waits; where the
   // communicator is in order, native calls run one after the other. Preconditions: has_native; with
   // an input has_native_from, and equal chunks where ranks have some.
   [[nodiscard]] EventPtr native(const NativeCall& call);
   // Null where native calls run on no device. The communicator outlives it.
-  [[nodiscard]] std::unique_ptr<DeviceTimer> native_timer() { return do_native_timer(); }
+  [[nodiscard]] virtual std::unique_ptr<DeviceTimer> native_timer() { return nullptr; }
 
   // Work of that duration on the rank's processor. On hosts it is a timed wait, an accelerator's
   // stand-in, that ends `duration` after `start` (of steady_now(); may be past), when the work was
@@ -170,20 +170,13 @@ class Communicator {
   [[nodiscard]] EventPtr compute(Seconds start, Seconds duration);
 
  private:
-  virtual std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) = 0;
   virtual std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) = 0;
   virtual void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                       Stream stream) = 0;
   virtual void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                        Stream stream) = 0;
-  virtual bool do_in_order() const = 0;
   virtual void do_finish(Stream stream) = 0;
-  virtual Bytes do_piece() const = 0;
-  virtual bool do_sends_early() const { return false; }
-  virtual bool do_has_native(collectives::Collective /*collective*/) const { return false; }
-  virtual bool do_has_native_from(collectives::Collective /*collective*/) const { return false; }
   virtual EventPtr do_native(const NativeCall& call);
-  virtual std::unique_ptr<DeviceTimer> do_native_timer() { return nullptr; }
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
 
   Rank rank_;

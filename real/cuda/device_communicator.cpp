@@ -250,7 +250,7 @@ const DeviceBuffer& DeviceCommunicator::on_device(const Buffer& buffer) {
   return *device;
 }
 
-std::unique_ptr<Buffer> DeviceCommunicator::do_allocate(DataType type, ElementCount count) {
+std::unique_ptr<Buffer> DeviceCommunicator::allocate(DataType type, ElementCount count) {
   return std::make_unique<DeviceBuffer>(owner_, device_, type, count);
 }
 
@@ -289,7 +289,7 @@ void DeviceCommunicator::do_finish(Stream stream) {
 
 // A stream adds one piece while the next is in flight only if they are on different streams, and
 // the libraries cut their messages themselves: no message is as long.
-Bytes DeviceCommunicator::do_piece() const { return Bytes(std::uint64_t{1} << 40); }
+Bytes DeviceCommunicator::piece() const { return Bytes(std::uint64_t{1} << 40); }
 
 EventPtr DeviceCommunicator::do_compute(Seconds /*start*/, Seconds duration) {
   use_device();

@@ -105,14 +105,14 @@ class DeviceCommunicator : public Communicator {
   // The stream of that number is finished; it may be another's next.
   virtual void finished(Stream /*stream*/) {}
 
-  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) final;
+  std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) final;
   void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
               Stream stream) final;
   void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                Stream stream) final;
-  bool do_in_order() const final { return true; }
+  bool in_order() const final { return true; }
   void do_finish(Stream stream) final;
-  Bytes do_piece() const final;
+  Bytes piece() const final;
   EventPtr do_compute(Seconds start, Seconds duration) final;
 
   Owner owner_;

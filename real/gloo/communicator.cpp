@@ -302,10 +302,10 @@ class GlooCommunicator : public HostCommunicator {
                                           context_->getTimeout());
   }
 
-  bool do_has_native(Collective collective) const override {
+  bool has_native(Collective collective) const override {
     return collective != Collective::reduce_scatter;
   }
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective == Collective::all_reduce || collective == Collective::reduce ||
            collective == Collective::broadcast || collective == Collective::all_gather;
   }

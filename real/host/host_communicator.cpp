@@ -76,7 +76,7 @@ const HostBuffer& HostCommunicator::on_host(const Buffer& buffer) {
   return *host;
 }
 
-std::unique_ptr<Buffer> HostCommunicator::do_allocate(DataType type, ElementCount count) {
+std::unique_ptr<Buffer> HostCommunicator::allocate(DataType type, ElementCount count) {
   return std::make_unique<HostBuffer>(type, count);
 }
 

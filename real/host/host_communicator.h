@@ -39,16 +39,16 @@ class HostCommunicator : public Communicator {
   [[nodiscard]] static const HostBuffer& on_host(const Buffer& buffer);
 
  private:
-  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) override;
+  std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) override;
   void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
               Stream stream) override;
   void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                Stream stream) override;
-  bool do_in_order() const override { return false; }
+  bool in_order() const override { return false; }
   void do_finish(Stream /*stream*/) override {}  // not in order: never called
   // Adding half a MiB takes about 0.1 ms, sending it at 10 Gbit/s 0.4 ms: the last piece's sum is
   // hardly seen, nor is a piece's own cost.
-  Bytes do_piece() const override { return Bytes(512 * 1024); }
+  Bytes piece() const override { return Bytes(512 * 1024); }
   EventPtr do_compute(Seconds start, Seconds duration) override;
 };
 

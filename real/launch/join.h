@@ -30,16 +30,4 @@ struct Joined {
 [[nodiscard]] Joined join_group(const RankIdentity& identity, const Rendezvous& rendezvous,
                                 Seconds connect);
 
-// How many times a rank on another machine asks for rank 0's clock.
-inline constexpr int clock_pings = 16;
-
-// Tries for as long as `connect` allows: rank 0 may start last, and a file be of an earlier run.
-[[nodiscard]] Joined join_rank_0(const RankIdentity& identity, const Rendezvous& rendezvous,
-                                 Seconds connect);
-
-// A pipe would keep whoever opens it waiting, and no device is to be written over.
-void refuse_special_file(const std::string& path);
-
-[[noreturn]] void fail_to_join(const std::string& line);
-
 }  // namespace paceline::real

@@ -257,11 +257,11 @@ class MpiCommunicator : public HostCommunicator {
 
   // Below Open MPI's eager limit over TCP (btl_tcp_eager_limit, 64 KiB with its header): a longer
   // message's answer would queue up behind all that the receiver sends itself.
-  Bytes do_piece() const override { return Bytes(64'000); }
-  bool do_sends_early() const override { return true; }
-  bool do_has_native(Collective /*collective*/) const override { return true; }
+  Bytes piece() const override { return Bytes(64'000); }
+  bool sends_early() const override { return true; }
+  bool has_native(Collective /*collective*/) const override { return true; }
   // MPI broadcasts in place only.
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
            collective == Collective::all_gather || collective == Collective::reduce;
   }

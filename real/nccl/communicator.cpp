@@ -349,9 +349,9 @@ class NcclCommunicator : public DeviceCommunicator {
     return events;
   }
 
-  bool do_has_native(Collective /*collective*/) const override { return true; }
+  bool has_native(Collective /*collective*/) const override { return true; }
   // Scatter and gather are messages, without the root's to itself.
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective != Collective::all_to_all && collective != Collective::scatter &&
            collective != Collective::gather;
   }
@@ -370,7 +370,7 @@ class NcclCommunicator : public DeviceCommunicator {
     return event_at(std::make_shared<Mark>(owner(), native_stream_), "wait");
   }
 
-  std::unique_ptr<DeviceTimer> do_native_timer() override { return timer_on(native_stream_); }
+  std::unique_ptr<DeviceTimer> native_timer() override { return timer_on(native_stream_); }
 
   std::string trouble() override {
     if (given_up_) return "the group has failed";

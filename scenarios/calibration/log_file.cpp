@@ -12,7 +12,7 @@
 #include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/collective_log/collective_log.h"
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

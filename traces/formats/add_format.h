@@ -1,8 +1,6 @@
 #pragma once
 
-#include "traces/formats/collective_logs.h"
-#include "traces/formats/device_traces.h"
-#include "traces/formats/run_records.h"
+#include "traces/formats/formats.h"
 
 namespace paceline::traces {
 

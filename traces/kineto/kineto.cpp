@@ -13,7 +13,6 @@
 #include "traces/json/on_demand.h"
 #include "traces/kineto/event.h"
 #include "traces/kineto/host.h"
-#include "traces/kineto/joined_calls.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"

@@ -6,7 +6,6 @@
 
 #include "traces/device_trace/device_trace.h"
 #include "traces/kineto/host.h"
-#include "traces/kineto/joined_calls.h"
 #include "traces/nsys/events.h"
 #include "traces/nsys/step_names.h"
 #include "traces/pytorch/nccl_names.h"

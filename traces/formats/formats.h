@@ -2,13 +2,17 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/device_trace/device_trace.h"
+#include "traces/run_record/run_record.h"
 
+// Tables of formats, a row a format: the first that takes a text reads it.
 namespace paceline::traces {
 
 // One of the two functions is there.
@@ -19,7 +23,6 @@ struct CollectiveLogFormat {
   std::unique_ptr<JoinedLog> (*join)() = nullptr;             // files are one log together
 };
 
-// A row a format; the first that takes a text reads it.
 [[nodiscard]] std::span<const CollectiveLogFormat> collective_log_formats();
 
 [[nodiscard]] bool is_collective_log(std::string_view text);
@@ -56,5 +59,34 @@ class CollectiveLogFiles {
   std::size_t taken_ = 0;
   std::vector<Group> groups_;
 };
+
+struct DeviceTraceFormat {
+  std::string_view name;
+  bool (*is_one)(std::string_view text);
+  // One of the two is there; both throw FormatError.
+  DeviceTrace (*read)(std::string_view text);
+  std::vector<TracePart> (*read_all)(std::string_view text) = nullptr;  // files may hold several
+  // Its contents never tell the rank, which the names of its files have: nccl_trace_rank_3.
+  bool is_named_by_rank = false;
+};
+
+[[nodiscard]] std::span<const DeviceTraceFormat> device_trace_formats();
+
+// The rank that a file is named by: the number behind its last "rank", or else at its end but for
+// the extension. nullopt where there is none, or it is no rank of a run.
+[[nodiscard]] std::optional<Rank> rank_of_file_name(std::string_view name);
+
+// All traces of a text, in the format that its content shows: one, but of formats whose files hold
+// several. Throws FormatError when it shows none, or is cut off, or is a timeline of ours, which
+// looks like Kineto's.
+[[nodiscard]] std::vector<TracePart> read_device_traces(std::string_view text);
+
+struct RunRecordFormat {
+  std::string_view name;
+  bool (*is_one)(std::string_view text);     // of the first MiB or of all
+  RunRecord (*read)(std::string_view text);  // throws FormatError
+};
+
+[[nodiscard]] std::span<const RunRecordFormat> run_record_formats();
 
 }  // namespace paceline::traces
