@@ -21,8 +21,7 @@ using collectives::ElementRange;
 // float16 for 2 bytes, float32 for 4, float64 for 8. Throws UsageError for any other.
 [[nodiscard]] DataType gradient_type(ElementSize size);
 
-// Elements in memory of the host or a device, which messages are sent from and arrive in; zero when
-// made.
+// Elements in memory of the host or a device, to send from and receive into; zero when made.
 class Buffer {
  public:
   Buffer(DataType type, ElementCount count) : type_(type), count_(count) {}
@@ -46,8 +45,7 @@ class Buffer {
   ElementCount count_;
 };
 
-// Work in flight. Dropping an event does not stop it: not before it is done, unless something
-// failed.
+// Work in flight. Dropping an event does not stop it; until it is done, only after a failure.
 class Event {
  public:
   Event() = default;
@@ -84,8 +82,7 @@ using Stream = std::uint32_t;
 
 inline constexpr Stream streams_max = 1U << 20;
 
-// A plan's call has the channels' data from a multiple of 256 on, their ready notifications 128
-// later.
+// A plan's call has its channels' data from a multiple of 256 on, ready notifications 128 later.
 inline constexpr Stream streams_a_call = 256, channels_max = 128;
 
 // A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk

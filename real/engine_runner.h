@@ -16,8 +16,7 @@
 
 namespace paceline::real {
 
-// One rank's engine (models/training/engine.h) on a communicator. It waits for its calls. One
-// thread at a time.
+// One rank's engine (models/training/engine.h) on a communicator. One thread at a time.
 class EngineRunner {
  public:
   // Calls have the streams from two multiples of streams_a_call on. The point must outlive it, and

@@ -233,8 +233,7 @@ class ChannelRun {
     round.notifications.push_back({peer, std::move(buffer), std::move(events.front())});
   }
 
-  // Messages to new peers of an eager communicator wait for a ready notification; others wait by
-  // themselves.
+  // Messages to new peers of an eager communicator wait for this; others wait by themselves.
   void notify_senders(LiveRound& round) {
     std::set<Rank> new_peers;
     for (const IncomingPiece& piece : round.incoming) {
@@ -312,19 +311,13 @@ class ChannelRun {
       } else {
         communicator_.copy(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
       }
-      if (!communicator_.in_order()) scratch_.give_back(std::move(piece.scratch));
+      communicator_.in_order() ? kept_.push_back(std::move(piece.scratch))
+                               : scratch_.give_back(std::move(piece.scratch));
     }
     for (const OutgoingPiece& piece : round.outgoing) wait(piece.event);
     for (LiveRound::Notification& notification : round.notifications) {
       wait(notification.event);
       scratch_.give_back(std::move(notification.buffer));
-    }
-    if (communicator_.in_order()) keep_until_the_end(round);
-  }
-
-  void keep_until_the_end(LiveRound& round) {
-    for (IncomingPiece& piece : round.incoming) {
-      if (piece.scratch) kept_.push_back(std::move(piece.scratch));
     }
   }
 

@@ -10,8 +10,7 @@
 
 namespace paceline::real {
 
-// Buffers for what has arrived and is not yet in its place, reused: a measured step allocates
-// nothing.
+// Buffers for what is not yet in its place, reused: a measured step allocates nothing.
 class ScratchPool {
  public:
   explicit ScratchPool(Communicator& communicator) : communicator_(communicator) {}

@@ -57,8 +57,7 @@ namespace {
 // Destructors cannot report, and what they would report has been by then.
 void ignore(cudaError_t /*result*/) {}
 
-// Copies between pageable memory and a device's may return before they are done, and those of other
-// streams do not wait for them.
+// Copies of pageable memory may return before they are done; other streams do not wait for them.
 void settle(const Owner& owner) {
   check(owner, "cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
 }
@@ -190,8 +189,7 @@ cudaStream_t DeviceCommunicator::new_stream() {
   return made;
 }
 
-// Two numbers in use at a time never share a stream of CUDA: what one waits for may be behind the
-// other.
+// Numbers in use never share a stream of CUDA: one might wait for what is behind the other.
 cudaStream_t DeviceCommunicator::stream_of(Stream stream) {
   use_device();
   {

@@ -130,32 +130,35 @@ class NativeRun {
   }
 
  private:
+  template <class Options>
+  [[nodiscard]] Options made() const {
+    Options options(context_);
+    options.setTag(call_.stream);
+    if constexpr (requires { options.setRoot(0); }) options.setRoot(as_int(call_.root));
+    return options;
+  }
+
   // The algorithm is left to gloo, as PyTorch leaves it.
   void all_reduce() {
-    gloo::AllreduceOptions options(context_);
+    auto options = made<gloo::AllreduceOptions>();
     if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
-    options.setTag(call_.stream);
     calling("allreduce", rank(), [&] { gloo::allreduce(options); });
   }
 
   void reduce() {
-    gloo::ReduceOptions options(context_);
+    auto options = made<gloo::ReduceOptions>();
     if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("reduce", rank(), [&] { gloo::reduce(options); });
   }
 
   void broadcast() {
-    gloo::BroadcastOptions options(context_);
+    auto options = made<gloo::BroadcastOptions>();
     if (input_ != nullptr && rank() == call_.root) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("broadcast", rank(), [&] { gloo::broadcast(options); });
   }
 
@@ -165,13 +168,12 @@ class NativeRun {
     for (std::uint32_t r = 0; r < ranks().value(); ++r) {
       counts.push_back(chunks.chunk(r).count.value());
     }
-    gloo::AllgathervOptions options(context_);
+    auto options = made<gloo::AllgathervOptions>();
     const ElementRange mine = chunk(rank());
     if (input_ != nullptr) {
       options.setInput(input_ + mine.begin.value(), mine.count.value());
     }
     options.setOutput(data_, std::move(counts));
-    options.setTag(call_.stream);
     calling("allgatherv", rank(), [&] { gloo::allgatherv(options); });
   }
 
@@ -180,10 +182,9 @@ class NativeRun {
     const collectives::AllToAllBlocks blocks{ranks(), call_.count};
     const std::size_t count = blocks.sent(Rank(0)).count.value() * ranks().value();
     if (count == 0) return;
-    gloo::AlltoallOptions options(context_);
+    auto options = made<gloo::AlltoallOptions>();
     options.setInput(data_ + blocks.sent(Rank(0)).begin.value(), count);
     options.setOutput(data_ + blocks.received(Rank(0)).begin.value(), count);
-    options.setTag(call_.stream);
     calling("alltoall", rank(), [&] { gloo::alltoall(options); });
   }
 
@@ -199,15 +200,13 @@ class NativeRun {
   [[nodiscard]] Element* at(ElementRange range) const { return data_ + range.begin.value(); }
 
   void scatter() {
-    gloo::ScatterOptions options(context_);
+    auto options = made<gloo::ScatterOptions>();
     if (rank() == call_.root) {
       std::vector<Element*> blocks;
       for (std::uint32_t r = 0; r < ranks().value(); ++r) blocks.push_back(at(block(Rank(r))));
       options.setInputs(std::move(blocks), block(rank()).count.value());
     }
     options.setOutput(at(block(rank())), block(rank()).count.value());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("scatter", rank(), [&] { gloo::scatter(options); });
   }
 
@@ -215,11 +214,9 @@ class NativeRun {
     const std::size_t length = block(rank()).count.value();
     const bool is_root = rank() == call_.root;
     std::vector<Element> blocks(is_root ? length * ranks().value() : 0);
-    gloo::GatherOptions options(context_);
+    auto options = made<gloo::GatherOptions>();
     options.setInput(at(block(rank())), length);
     if (is_root) options.setOutput(blocks.data(), blocks.size());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("gather", rank(), [&] { gloo::gather(options); });
     for (std::uint32_t r = 0; is_root && r < ranks().value(); ++r) {
       const ElementRange to = chunk(Rank(r));

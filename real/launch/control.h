@@ -47,8 +47,7 @@ class Control : public Team {
   [[nodiscard]] std::string broadcast(std::string text) override;
   std::vector<std::string> gather(std::string text) override;
   void barrier();
-  // Exact where ranks share rank 0's kernel; else from the quickest of 16 round trips at join,
-  // without drift.
+  // Exact where ranks share a kernel; else of the quickest of 16 pings at join, without drift.
   [[nodiscard]] Seconds clock_offset() const override { return clock_offset_; }
   [[nodiscard]] Seconds clock_error() const override { return clock_error_; }
   // The address of this machine over which this rank reaches rank 0, or rank 0 is reached.

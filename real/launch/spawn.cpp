@@ -206,8 +206,7 @@ int spawn_ranks(const std::vector<std::string>& command, RankCount ranks, Second
   // Nobody else is to reach ranks of one machine. What NCCL's user has set holds.
   const bool is_here = prefix.empty() && !host;
   if (is_here && !environment("NCCL_SOCKET_IFNAME")) variables["NCCL_SOCKET_IFNAME"] = "lo";
-  // Ranks elsewhere cannot have a socket from here: a port free here is most likely free there,
-  // too.
+  // No socket reaches ranks elsewhere: a port free here is most likely free there, too.
   if (!prefix.empty()) listening.socket = Socket();
   const Signals signals;
   Ranks all(grace);

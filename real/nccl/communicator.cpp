@@ -381,8 +381,7 @@ class NcclCommunicator : public DeviceCommunicator {
     return "";
   }
 
-  // Only an abort ends kernels that wait for a dead rank. Threads that fail since throw what was
-  // found first.
+  // Only an abort ends kernels that wait for a dead rank. Threads that fail later throw the same.
   [[noreturn]] void fail(std::string_view call, const std::string& message) override {
     if (is_first_failure(call, message)) {
       const std::unique_lock lock(life_);  // others leave when they see that it is given up

@@ -278,8 +278,7 @@ int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
     serve(*control, {options.backend, identity.local_rank, options.timeout}, standard_lines());
   } catch (const std::exception& error) {
     const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
-    // The control plane, whose word ends this process, knows better than a library why a connection
-    // ended.
+    // The control plane, whose word ends this process, knows better why a connection ended.
     constexpr std::chrono::seconds verdict_max(1);
     if (!is_usage) std::this_thread::sleep_for(verdict_max);
     // No rank waits for this one. Libraries whose peers are gone may hang when they are taken down.

@@ -68,8 +68,7 @@ class SessionFolder {
   std::string path_;
 };
 
-// Also daemons of mpirun and their ranks, once this process is their subreaper and they are
-// orphans.
+// With daemons of mpirun and ranks, once this process is their subreaper and they are orphans.
 std::vector<pid_t> children() {
   std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
   std::vector<pid_t> all;

@@ -67,8 +67,7 @@ class CpuTime {
     std::uint64_t idle = 0, all = 0;
   };
 
-  // "cpu user nice system idle iowait irq softirq steal guest guest_nice"; user has guest
-  // (proc(5)).
+  // "cpu user nice system idle iowait irq softirq steal guest ..."; user has guest (proc(5)).
   static Ticks now() {
     std::ifstream file("/proc/stat");
     std::string word;
@@ -89,7 +88,6 @@ class Follower {
  public:
   Follower(Team& team, const SessionOptions& options) : team_(team), options_(options) {}
 
-  // What there is to say of it: a fault, a duration, or intervals.
   std::string do_it(Verb verb, const std::string& text) {
     switch (verb) {
       case Verb::point: return get_ready(text);
@@ -185,7 +183,6 @@ class Leader {
     return team_.gather(follower_.do_it(verb, text));
   }
 
-  // The first thing that any rank has to say.
   std::string complaint(Verb verb, const std::string& text) {
     for (const auto& said : all(verb, text)) {
       if (!said.empty()) return said;
@@ -274,8 +271,7 @@ class Leader {
     }
   }
 
-  // The longest time that any rank took, servers apart; nullopt when one of them or a rank was
-  // late.
+  // The longest time of any rank, servers apart; nullopt when one of them or a rank was late.
   std::optional<Seconds> step_in_time() {
     const auto said = all(Verb::step, text_of(steady_now() + margin_));
     ++steps_run_;

@@ -400,7 +400,6 @@ class Walk {
   std::unordered_map<std::uint64_t, std::size_t> numbers_;
   std::vector<Waits> waits_;
   std::vector<TraceTime> earliest_;  // by what is done
-  // The end of the last on each thread of the host and each stream.
   std::map<std::pair<bool, std::uint32_t>, TraceTime> queue_ends_;
   Queue ready_, without_callers_;
 };

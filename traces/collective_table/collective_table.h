@@ -14,7 +14,7 @@ namespace paceline::traces {
 [[nodiscard]] bool is_collective_table(std::string_view text);
 [[nodiscard]] std::vector<CollectiveLog> read_collective_table(std::string_view text);
 
-// The columns of such a table, which may also be of ping-pongs.
+// Which may also be of ping-pongs.
 class SizeTimeColumns {
  public:
   SizeTimeColumns() = default;

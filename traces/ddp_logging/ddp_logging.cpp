@@ -119,7 +119,6 @@ std::optional<Seconds> time_of(const Report& report, std::string_view key) {
   return Seconds(static_cast<double>(*value) * 1e-9);
 }
 
-// Of one rank.
 struct RankTimes {
   std::optional<Seconds> forward;        // to the start of the backward
   std::optional<Seconds> backward;       // to its last gradient
@@ -165,8 +164,7 @@ void add_facts(const Run& run, RunRecord& record) {
                                   : kind == Kind::bytes ? Cell(Bytes(number))
                                                         : Cell(number)});
   }
-  // Buckets are rebuilt in the order in which gradients are ready; the first has a limit of its
-  // own.
+  // Rebuilt buckets are in the order of ready gradients; the first has a limit of its own.
   const auto limits = sizes_of(run.all, "rebuilt_bucket_size_limits");
   if (!limits.empty()) record.facts.push_back({"first bucket", limits.front()});
   const auto unused = run.all.number("unused_parameter_size").value_or(0);

@@ -190,8 +190,7 @@ class Messages {
     return value.empty() || report_.values.try_emplace(std::string(key), value).second;
   }
 
-  // "[Rank 1 / 2] [before iteration 20] Training Net unused_parameter_size=0"; until 1.9 no
-  // iteration.
+  // "[Rank 1 / 2] [before iteration 20] Training Net unused_parameter_size=0"; 1.9: no iteration.
   void take_heading(std::string_view line) {
     put("rank", between(line, "[Rank ", "/"));
     put("world_size", between(line.substr(line.find("[Rank ")), "/", "]"));

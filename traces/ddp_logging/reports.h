@@ -10,7 +10,7 @@
 
 namespace paceline::traces::ddp_logging {
 
-// What one rank said of itself at one time: values by torch's own keys, as they are spelled.
+// Of one rank at one time: values by torch's own keys, as they are spelled.
 struct Report {
   std::size_t line = 0;  // where it begins
   std::map<std::string, std::string, std::less<>> values;

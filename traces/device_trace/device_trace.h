@@ -97,7 +97,7 @@ struct DeviceTrace {
     std::optional<std::uint32_t> stream = std::nullopt;  // that waits; not recorded: any
   };
 
-  // Ranks that call collectives together, under the name that collectives have as their group.
+  // Under the name that collectives have as their group.
   struct Group {
     std::string name;
     std::vector<Rank> ranks;
@@ -113,8 +113,7 @@ struct DeviceTrace {
   std::vector<Task> tasks;
   bool work_is_of_host = false;  // tasks are operations of the host, as there was no device
   std::vector<Range> ranges;
-  // In the order of registration, or one for each gradient; empty where not all gradients are
-  // recorded.
+  // In the order of registration, or one per gradient; empty where not all are recorded.
   std::vector<Parameter> parameters;
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;

@@ -238,7 +238,6 @@ std::optional<TracedCollective> call_of(const Node& node, const std::vector<Grou
   return sized(node, kind);
 }
 
-// Which of the nodes of one call records most.
 int preference_of(const Node& node) {
   if (node.name == recorded_call) return 0;
   return node.name.starts_with(annotated_call) ? 1 : 2;

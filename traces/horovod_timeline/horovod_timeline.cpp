@@ -64,7 +64,6 @@ Table activities(const Engine& engine, std::vector<std::string>& notes) {
   return table;
 }
 
-// Calls that send as much of as many tensors.
 Table calls(const Engine& engine, std::vector<std::string>& notes) {
   using Like = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
   std::map<Like, std::vector<Seconds>> alike;

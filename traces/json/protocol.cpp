@@ -130,8 +130,7 @@ namespace {
 
 constexpr std::string_view point_schema = "paceline.point/1";
 
-// Each class has the intervals of the program's operations, none where calls are repeated; each
-// rank is in one.
+// Classes have the program's intervals, none where calls are repeated; each rank is in one.
 void expect_classes_of(const training::StepProgram& program, const std::vector<RankClass>& all) {
   std::size_t ranks = 0;
   for (const RankClass& members : all) {

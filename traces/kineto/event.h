@@ -129,7 +129,7 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
          contains_any(name, {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"});
 }
 
-// Whether anything of its arguments is used; they are most of a file.
+// Arguments are most of a file.
 [[nodiscard]] inline bool needs_arguments(Category category, std::string_view name) {
   switch (category) {
     case Category::kernel:

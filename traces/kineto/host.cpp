@@ -183,8 +183,7 @@ class Joining {
     }
   }
 
-  // The first call that the kernel can be of. Those before it, of another size, have lost their
-  // kernel.
+  // The first call that it can be of. Those before it, of another size, have lost their kernel.
   static TracedCollective* next_of(std::vector<TracedCollective*>& waiting,
                                    const CollectiveKernel& kernel) {
     const TraceTime launched = kernel.launch ? kernel.launch->at : kernel.start;

@@ -412,8 +412,7 @@ class Gathering {
     return device_names_.empty() ? "" : device_names_.begin()->second;
   }
 
-  // By ranges of optimizers and kernels that only training has: graphs show no operation of the
-  // host.
+  // By optimizers' ranges and kernels of training: graphs show no operation of the host.
   [[nodiscard]] bool has_training() const {
     const auto trains = [](const std::string& name) {
       return name.starts_with(optimizer_prefix) ||
@@ -460,26 +459,18 @@ Arguments arguments_of(ondemand::value value) {
   return arguments;
 }
 
-// In any order, but profilers write arguments last: what comes before tells whether they are of
-// use.
+// In any order, but profilers write arguments last: what comes before tells if they are of use.
 Event event_of(ondemand::value value) {
+  constexpr std::pair<std::string_view, std::string_view Event::*> members[] = {
+      {"ph", &Event::phase},        {"cat", &Event::category}, {"ts", &Event::start_us},
+      {"dur", &Event::duration_us}, {"tid", &Event::thread},   {"pid", &Event::process}};
   Event event;
   for (ondemand::field field : value.get_object()) {
     const std::string_view key = key_of(field);
-    if (key == "ph") {
-      event.phase = spelled(field.value());
-    } else if (key == "cat") {
-      event.category = spelled(field.value());
-    } else if (key == "name") {
+    if (key == "name") {
       event.name = unescaped(field.value());
-    } else if (key == "ts") {
-      event.start_us = spelled(field.value());
-    } else if (key == "dur") {
-      event.duration_us = spelled(field.value());
-    } else if (key == "tid") {
-      event.thread = spelled(field.value());
-    } else if (key == "pid") {
-      event.process = spelled(field.value());
+    } else if (const auto member = value_of(key, members)) {
+      event.** member = spelled(field.value());
     } else if (key == "args" && is_object(field.value())) {
       const bool known = !event.category.empty() && !event.name.empty();
       if (!known || needs_arguments(category_of(event.category), event.name)) {

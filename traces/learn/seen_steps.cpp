@@ -20,7 +20,6 @@ Seconds median(std::vector<Seconds> values) {
   return values.empty() ? Seconds() : stats::lower_median(std::move(values));
 }
 
-// By collective of each trace.
 std::vector<std::vector<Seconds>> lateness(std::span<const DeviceTrace> traces,
                                            const MatchedCalls& matched) {
   std::vector<std::vector<Seconds>> late;

@@ -70,7 +70,6 @@ std::size_t period(const std::vector<TracedCollective>& calls) {
   return shortest == 1 || shortest * 2 > calls.size() ? 0 : shortest;
 }
 
-// The last thing that the host did, as far as the trace records it.
 TraceTime end_of(const DeviceTrace& trace) {
   TraceTime end = 0;
   for (const auto& range : trace.ranges) end = std::max(end, range.end);
@@ -90,7 +89,7 @@ std::vector<TraceTime> first_calls(const DeviceTrace& trace) {
   return boundaries;
 }
 
-// The step that the host was in at a time; the last that had begun.
+// The last that had begun.
 std::optional<std::size_t> step_at(const std::vector<StepProfile>& steps, TraceTime time) {
   const auto after = std::ranges::upper_bound(steps, time, {}, &StepProfile::host_start);
   if (after == steps.begin()) return std::nullopt;
@@ -144,8 +143,7 @@ std::optional<TraceTime> ready_in_graph(const TracedCollective& traced, Launches
   return std::max(done.value_or(last), last);
 }
 
-// When the tasks launched before each call are done, of all streams: which of them computes is not
-// told.
+// When what was launched before each call is done, of all streams: which computes is not told.
 void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& step) {
   std::ranges::sort(work.launched, {}, launch_and_end);
   std::ranges::sort(step.calls, {}, &ProfiledCall::called);

@@ -26,8 +26,7 @@ struct StepProfile {
   // step from its start on the host; nullopt for the first of several.
   std::optional<Seconds> length;
 
-  // The device does anything. Launches may reach into the next step: no more than the length only
-  // nearly.
+  // The device does anything. Launches may reach into the next step: this may exceed the length.
   [[nodiscard]] Seconds busy() const { return compute + communication - beside; }
   TraceTime end = 0;                // of its work
   std::vector<ProfiledCall> calls;  // in the order in which the host made them

@@ -213,8 +213,7 @@ class Listing {
     if (compute_waits) cursor_ = std::max(cursor_, device.end);
   }
 
-  // A collective right behind another may have been ready before; others waited for gradients or
-  // the host.
+  // One right behind another may have been ready before; others waited for gradients or the host.
   TraceTime ready_at(const TracedCollective& call) {
     const TraceTime done = std::min(done_.before(call.called), rank_.end);
     if (!call.device) return done;

@@ -12,7 +12,6 @@
 
 namespace paceline::traces {
 
-// A step of a run as a StepTrace, over the ranks whose traces there are.
 struct TracedStep {
   std::string name;  // as the traces name the step
   StepTrace trace;   // a class a rank, all of the same operations

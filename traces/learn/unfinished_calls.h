@@ -10,8 +10,7 @@
 
 namespace paceline::traces {
 
-// The first collective of a group that not all of its ranks have ended: what a hanging run hangs
-// in.
+// The first collective of a group that not all its ranks have ended: what a run hangs in.
 struct UnfinishedCall {
   struct OnRank {
     std::size_t trace;       // of those given

@@ -7,11 +7,10 @@
 
 namespace paceline::traces {
 
-// A kernel that begins this soon behind another on its stream: more than a device takes between
-// two.
+// A kernel that begins this soon behind another: more than a device takes between two.
 inline constexpr TraceTime right_behind = 20'000;  // ns
 
-// One step of one rank, times as its trace counts them.
+// Times are as the trace counts them.
 struct RankStep {
   const DeviceTrace* trace = nullptr;
   const StepProfile* step = nullptr;

@@ -15,8 +15,7 @@ namespace {
 
 using collectives::Collective;
 
-// "# Intel(R) MPI Benchmarks 2021.7, MPI-1 part", "2019 Update 6"; "Benchmark Suite V3.2" is of
-// year 0.
+// "# Intel(R) MPI Benchmarks 2021.7, MPI-1 part", "2019 Update 6"; "Suite V3.2" is of year 0.
 std::optional<std::uint32_t> year_of_version(const Words& words) {
   const auto name = std::ranges::find_if(
       words, [](std::string_view word) { return word == "Benchmarks" || word == "Suite"; });

@@ -25,7 +25,6 @@ constexpr Name imb_names[] = {
     {"Reduce", Collective::reduce},        {"Alltoall", Collective::all_to_all},
     {"Scatter", Collective::scatter},      {"Gather", Collective::gather}};
 
-// Words from one to before another, with a blank between.
 std::string joined(const Words& words, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to; ++i) text += (i > from ? " " : "") + std::string(words[i]);

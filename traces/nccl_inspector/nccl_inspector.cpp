@@ -44,7 +44,7 @@ Seconds time_of(const JsonValue& in) {
   return *time;
 }
 
-// Whether a size is of one rank's share, as the bandwidth tells.
+// As the bandwidth tells.
 bool is_of_a_share(const InspectedCall& call, const JsonValue& perf) {
   const bool has_shares =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
@@ -130,7 +130,7 @@ void take_object(std::size_t number, const JsonValue& in, InspectedFile& file) {
   }
 }
 
-// Objects out of lines: one a line, or one over several.
+// One a line, or one over several.
 class ObjectReader {
  public:
   explicit ObjectReader(InspectedFile& file) : file_(file) {}
@@ -220,7 +220,6 @@ CollectiveLog log_of(const TableKey& key, const Table& table) {
   return log;
 }
 
-// A communicator as its calls' metadata show it.
 struct Stay {
   std::set<std::string> hosts;
   std::uint64_t first_us = std::numeric_limits<std::uint64_t>::max(), last_us = 0;

@@ -11,7 +11,6 @@
 
 namespace paceline::traces {
 
-// The ranks under "Using devices".
 class DeviceList {
  public:
   struct Device {

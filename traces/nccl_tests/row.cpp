@@ -16,7 +16,7 @@ constexpr std::size_t words_before = 3;
 // Time, algbw, busbw, how wrong the result was; with -I also i_min, i_max, i_p99 and i_cv%.
 constexpr std::size_t words_a_half = 4, words_a_half_per_iteration = 8;
 
-// Of a table of `paceline collective --measure`: after the last "#wrong".
+// Of `paceline collective --measure`: after the last "#wrong".
 std::size_t columns_of_ours(const Words& words) {
   if (!is_one_of("alone", words)) return 0;
   const auto last = std::find(words.rbegin(), words.rend(), "#wrong");
@@ -119,8 +119,7 @@ void ParsedRow::take_half(const HalfRow& half) {
     why_not = fmt::format("a time of {} us", half.time_us);
     return;
   }
-  // algbw is size over the time that is printed (src/common.cu, BenchTime), in all of 1,970 public
-  // pairs.
+  // algbw is size over the printed time (src/common.cu, BenchTime), in all of 1,970 public pairs.
   constexpr double slack = 1.001;  // for the second order of the first
   const double algbw = half.algbw_gb_per_s;
   const double implied = static_cast<double>(row.size.value()) / (half.time_us * 1e3);

@@ -26,8 +26,7 @@ struct TableLayout {
 // nullopt for a line that is no header. The # before it may be missing.
 [[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
 
-// Size, count and type, which need not be sensible, behind a leading column where the table has
-// one.
+// Size, count and type, perhaps absurd, behind a leading column where the table has one.
 [[nodiscard]] bool begins_row(const std::vector<std::string_view>& words,
                               const TableLayout& layout);
 
@@ -54,7 +53,6 @@ struct ParsedRow {
   void take_half(const HalfRow& half);
 };
 
-// Precondition: begins_row.
 [[nodiscard]] ParsedRow row_of(std::size_t line, std::vector<std::string_view> words,
                                const TableLayout& layout);
 

@@ -76,8 +76,7 @@ void add_left_out(const CollectiveLog& of, CollectiveLog& to) {
   for (const auto& [kind, lines] : of.left_out) to.left_out[kind] += lines;
 }
 
-// A table is open from its header or first row until the next header, or the next run's devices or
-// comments.
+// A table is open from its header or first row to the next, or the next run's devices, comments.
 class TextReader {
  public:
   // `broken`: beginnings of lines that are lost.

@@ -29,8 +29,7 @@ std::string_view kind_of_range(std::string_view name) {
   return moves ? name : std::string_view();
 }
 
-// Of f32 in ncclDevKernel_AllReduce_Sum_f32_RING_LL, float in
-// ncclKernel_AllReduce_RING_LL_Sum_float.
+// f32 of ncclDevKernel_AllReduce_Sum_f32_RING_LL, float of ncclKernel_AllReduce_RING_LL_Sum_float.
 std::optional<ElementSize> element_of_kernel(std::string_view name) {
   name = name.substr(0, name.find_first_of("(<"));
   while (true) {

@@ -21,7 +21,6 @@ struct Events {
     std::uint32_t device, stream, name;
     DeviceTrace::Work kind;
   };
-  // A call of CUDA's on the host that launched work.
   struct Launch {
     TraceTime start = 0, end = 0;
     std::uint64_t thread = 0;

@@ -92,7 +92,7 @@ class Row {
 // database, or has a write-ahead log.
 class Database {
  public:
-  // which has to outlive it
+  // `bytes` have to outlive it.
   explicit Database(std::string_view bytes) {
     work_.most = steps_free + steps_a_byte * bytes.size();
     try {
@@ -111,8 +111,7 @@ class Database {
     return std::ranges::find(tables_, table) != tables_.end();
   }
 
-  // Calls `take` for each row of a table, if there is one of that name. Columns that it lacks are
-  // read as nothing.
+  // Calls `take` for each row of a table of that name. Columns that it lacks read as nothing.
   void rows(std::string_view table, std::initializer_list<std::string_view> columns,
             const std::function<void(const Row&)>& take) const {
     if (table != "sqlite_master" && !has(table)) return;
@@ -126,14 +125,8 @@ class Database {
       if (is_known) list += (list.empty() ? "" : ", ") + quoted(column);
     }
     if (list.empty()) return;
-    const std::string sql = "SELECT " + list + " FROM " + quoted(table);
-    sqlite3_stmt* made = nullptr;
-    const int prepared = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &made, nullptr);
-    const Statement statement(made);
-    if (prepared != SQLITE_OK) fail(prepared);
-    int code = SQLITE_OK;
-    while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) take(Row(statement.get(), places));
-    if (code != SQLITE_DONE) fail(code);
+    each_row("SELECT " + list + " FROM " + quoted(table),
+             [&](sqlite3_stmt* statement) { take(Row(statement, places)); });
   }
 
  private:
@@ -199,23 +192,27 @@ class Database {
         },
         const_cast<Work*>(&work_));
   }
-  // Without computed ones, which run functions: the authorizer is not asked for what a schema
-  // contains.
-  [[nodiscard]] std::vector<std::string> columns_of(std::string_view table) const {
+  template <class Take>
+  void each_row(const std::string& sql, const Take& take) const {
     sqlite3_stmt* made = nullptr;
-    const std::string sql = "PRAGMA " + std::string(columns_pragma) + "(" + quoted(table) + ")";
     const int prepared = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &made, nullptr);
     const Statement statement(made);
     if (prepared != SQLITE_OK) fail(prepared);
-    std::vector<std::string> columns;
     int code = SQLITE_OK;
-    while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) {
-      constexpr int name_column = 1, hidden_column = 6;
-      const unsigned char* name = sqlite3_column_text(statement.get(), name_column);
-      if (name == nullptr || sqlite3_column_int(statement.get(), hidden_column) != 0) continue;
-      columns.emplace_back(view_of(name, sqlite3_column_bytes(statement.get(), name_column)));
-    }
+    while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) take(statement.get());
     if (code != SQLITE_DONE) fail(code);
+  }
+
+  // Without computed ones, which run functions: the authorizer is not asked for those.
+  [[nodiscard]] std::vector<std::string> columns_of(std::string_view table) const {
+    std::vector<std::string> columns;
+    const std::string sql = "PRAGMA " + std::string(columns_pragma) + "(" + quoted(table) + ")";
+    each_row(sql, [&](sqlite3_stmt* statement) {
+      constexpr int name_column = 1, hidden_column = 6;
+      const unsigned char* name = sqlite3_column_text(statement, name_column);
+      if (name == nullptr || sqlite3_column_int(statement, hidden_column) != 0) return;
+      columns.emplace_back(view_of(name, sqlite3_column_bytes(statement, name_column)));
+    });
     return columns;
   }
 
@@ -431,8 +428,7 @@ class ExportReading {
             kind};
   }
 
-  // One row for all that a graph launched does not tell collectives. A few, as of optimizers, are
-  // left out.
+  // One row for a graph's launches tells no collectives. A few, as of optimizers, are left out.
   void read_graphs() {
     double graphs_ns = 0, others_ns = 0;
     database_.rows(table_of_graphs, {"start", "end"}, [&](const Row& row) {

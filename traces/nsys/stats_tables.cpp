@@ -38,7 +38,6 @@ std::vector<std::string> split(std::string_view line, char separator) {
   return cells;
 }
 
-// Where two blanks or more are between cells.
 std::vector<std::string> split_by_blanks(std::string_view line, std::size_t most) {
   std::vector<std::string> cells;
   line = trimmed(line);

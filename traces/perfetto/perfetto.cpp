@@ -86,7 +86,7 @@ class Timeline {
     add_event("M", what, thread, [&] { out_.put_object("args", [&] { out_.put("name", name); }); });
   }
 
-  // The spans of one lane on the fewest tracks on which they do not overlap.
+  // On the fewest tracks on which they do not overlap.
   void add_lane(std::size_t lane, const std::string& name, const std::vector<Span>& spans) {
     std::vector<Seconds> track_ends;
     for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -11,7 +11,6 @@
 
 namespace paceline::traces {
 
-// Messages to and fro between two ranks, size by size.
 struct PingPong {
   struct Row {
     std::size_t line = 0;

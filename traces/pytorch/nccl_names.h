@@ -44,7 +44,7 @@ inline constexpr std::string_view symmetric_call = "symm_mem::";
 // AGxLL_R of ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32(...).
 [[nodiscard]] std::string algorithm_of(std::string_view name);
 
-// Whether that kernel may be what that call runs. Either may be unknown.
+// Either may be unknown.
 [[nodiscard]] bool may_run(const TracedCollective& call, std::string_view kernel);
 
 // Calls and kernels of one class are in one order: the kernel's kind in lower case; empty: unknown.

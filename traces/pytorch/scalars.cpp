@@ -19,7 +19,7 @@ std::optional<TraceTime> with_exponent(std::string_view microseconds) {
   return std::llround(*value * 1e3);
 }
 
-// The innermost lists of [[8, 16], []], each without its brackets.
+// Of [[8, 16], []] "8, 16" and "".
 std::vector<std::string_view> inner_lists(std::string_view text) {
   std::vector<std::string_view> lists;
   std::size_t open = std::string_view::npos;
@@ -32,7 +32,6 @@ std::vector<std::string_view> inner_lists(std::string_view text) {
   return lists;
 }
 
-// The strings of ["float", "Scalar"].
 std::vector<std::string_view> strings_of(std::string_view text) {
   std::vector<std::string_view> all;
   while (true) {

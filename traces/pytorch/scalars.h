@@ -14,8 +14,7 @@ namespace paceline::traces::pytorch {
 // 126 years: no sum or difference of two such times overflows.
 inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 
-// Nanoseconds of a decimal number of microseconds, to the nearest; nullopt for no number or a
-// further time.
+// Of a decimal number of microseconds, to the nearest; nullopt for no number or a further time.
 [[nodiscard]] std::optional<TraceTime> nanoseconds_of(std::string_view microseconds);
 
 // Of one element; nullopt for types unknown here: "Float", "c10::BFloat16", "long int", "float32".

@@ -193,7 +193,7 @@ class Mender {
   bool is_sure_ = false;             // all of it is there
 };
 
-// Writers by their names, in the order of their first lines.
+// By name, in the order of their first lines.
 class Writers {
  public:
   std::size_t of(const std::string& name) {

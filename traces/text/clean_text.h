@@ -77,8 +77,7 @@ template <class IsOne>
   return has(text.substr(0, looked_at)) || (text.size() > looked_at && has(text));
 }
 
-// Whose line it is, where no format's: "NCCL's log", "MPI", "shell", "Markdown", "other"; empty:
-// blank.
+// Whose line it is: "NCCL's log", "MPI", "shell", "Markdown", "other"; empty: blank.
 [[nodiscard]] std::string_view kind_of_foreign(std::string_view line);
 
 }  // namespace paceline::traces

@@ -15,8 +15,7 @@ class Prefixes {
   // Looks for what only many lines together show: names of hosts before each, and numbers of lines.
   explicit Prefixes(std::string_view text);
 
-  // Length of all before what the program wrote. Adds what names the writer to `writer`, counts
-  // kinds.
+  // Of all before what the program wrote. Adds the writer's name to `writer`, and counts kinds.
   [[nodiscard]] std::size_t length(std::string_view line, std::string& writer,
                                    std::map<std::string, std::size_t>& kinds) const;
 

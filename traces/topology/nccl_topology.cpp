@@ -75,8 +75,7 @@ PciePath path_between(const PciWay& a, const PciWay& b) {
 
 std::string quoted_text(std::string_view text) { return "\"" + shown(text) + "\""; }
 
-// Where XML stands: all of a text that starts with it; else, behind a prompt or a fence, its
-// systems.
+// All of a text that starts with XML; else, behind a prompt or a fence, its systems.
 struct XmlPart {
   std::size_t start = 0, size = 0;
 };

@@ -69,7 +69,6 @@ class Matrix {
     return std::ranges::equal(rows_, other.rows_, is_same_row);
   }
 
-  // Whether the line is one of its rows.
   bool take(std::size_t number, std::string_view line) {
     auto row = row_in(line, known_);
     if (!row) return false;
@@ -170,8 +169,7 @@ class Matrix {
     const auto row = rows_.find(names_[from].text);
     return row == rows_.end() ? std::nullopt : row->second.cells[to].entry.path;
   }
-  // All rows of GPUs have as many paths to NICs more than the first line has names: those are cut
-  // off.
+  // All rows of GPUs have as many paths to NICs beyond the first line's names, which are cut off.
   void name_columns_without_one() {
     std::size_t cells = 0;
     for (const auto& [name, row] : rows_) {
