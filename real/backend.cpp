@@ -41,10 +41,6 @@ void Event::wait() {
   done_ = true;
 }
 
-std::unique_ptr<Buffer> Communicator::allocate(DataType type, ElementCount count) {
-  return do_allocate(type, count);
-}
-
 std::vector<EventPtr> Communicator::post(std::span<const Message> messages, Stream stream) {
   PACELINE_EXPECTS(stream < streams_max);
   for (const Message& message : messages) {

@@ -12,19 +12,16 @@
 #include "models/units/data_type.h"
 #include "real/clock.h"
 
-// The seam between Paceline and a communication library: a Communicator of one rank, its Buffers,
-// and Events. Public functions check preconditions, private virtual ones do the work. One suite,
-// tests/real/conformance, tests every backend.
+// The seam between Paceline and a communication library. Functions with preconditions check them,
+// private virtual ones do the work; tests/real/conformance tests every backend.
 namespace paceline::real {
 
 using collectives::ElementRange;
 
-// The type of gradients whose elements have that many bytes: float16 for 2, float32 for 4, float64
-// for 8. Throws UsageError for any other.
+// float16 for 2 bytes, float32 for 4, float64 for 8. Throws UsageError for any other.
 [[nodiscard]] DataType gradient_type(ElementSize size);
 
-// Elements in memory that a rank's communicator can send from and receive into: the host's, or a
-// device's. Zero when made.
+// Elements in memory of the host or a device, to send from and receive into; zero when made.
 class Buffer {
  public:
   Buffer(DataType type, ElementCount count) : type_(type), count_(count) {}
@@ -48,8 +45,7 @@ class Buffer {
   ElementCount count_;
 };
 
-// Work in flight. Dropping an event does not stop its work, and must not happen before it is done
-// unless something has failed.
+// Work in flight. Dropping an event does not stop it; until it is done, only after a failure.
 class Event {
  public:
   Event() = default;
@@ -86,8 +82,7 @@ using Stream = std::uint32_t;
 
 inline constexpr Stream streams_max = 1U << 20;
 
-// A plan's call has streams from a multiple of 256 on: the channels' data and, 128 later,
-// their ready notifications.
+// A plan's call has its channels' data from a multiple of 256 on, ready notifications 128 later.
 inline constexpr Stream streams_a_call = 256, channels_max = 128;
 
 // A collective as the library does it. Buffers are laid out as a Plan's (collectives/plan.h): chunk
@@ -102,8 +97,7 @@ struct NativeCall {
   const Buffer* input = nullptr;
 };
 
-// A clock of the device that carries out native calls: how long it takes for those that begin
-// between start() and stop(), apart from what the host takes to begin them and to wait.
+// A clock of the device: how long native calls between start() and stop() take there.
 class DeviceTimer {
  public:
   DeviceTimer() = default;
@@ -129,10 +123,9 @@ class Communicator {
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] RankCount size() const { return size_; }
 
-  [[nodiscard]] std::unique_ptr<Buffer> allocate(DataType type, ElementCount count);
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) = 0;
 
-  // Starts all messages together; does not wait. One event a message, in their order; several may
-  // stand for the same work.
+  // Starts all messages together and does not wait. One event per message; several may share work.
   [[nodiscard]] std::vector<EventPtr> post(std::span<const Message> messages, Stream stream);
 
   // Adds to, or copies over, `to`'s range the elements of `from` that begin at `begin`: on arrival,
@@ -140,36 +133,33 @@ class Communicator {
   void add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
   void copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
 
-  // Whether what is posted, added and copied on a stream happens in that order by itself, so that
-  // no event needs to be waited for, only the stream as a whole (device streams). Otherwise each
-  // event is waited for before its data is used.
-  [[nodiscard]] bool in_order() const { return do_in_order(); }
+  // Whether work posted on a stream happens in that order by itself (device streams): then only the
+  // stream as a whole is waited for. Otherwise each event is, before its data is used.
+  [[nodiscard]] virtual bool in_order() const = 0;
   // Returns when everything on the stream is done. Precondition: in order.
   void finish(Stream stream);
 
-  // Messages longer than this are better sent in pieces, so that adding what has arrived overlaps
-  // with the rest of the transfer.
-  [[nodiscard]] Bytes piece() const { return do_piece(); }
+  // Longer messages are better sent in pieces: adding what has arrived overlaps with the rest.
+  [[nodiscard]] virtual Bytes piece() const = 0;
 
-  // Whether messages are sent eagerly: they leave before their receive is posted, and take
-  // bandwidth from what the receiver still receives. False when in order.
-  [[nodiscard]] bool sends_early() const { return do_sends_early(); }
+  // Whether messages leave before their receive is posted, and take bandwidth from what the
+  // receiver still receives. False when in order.
+  [[nodiscard]] virtual bool sends_early() const { return false; }
 
-  [[nodiscard]] bool has_native(collectives::Collective collective) const {
-    return do_has_native(collective);
+  [[nodiscard]] virtual bool has_native(collectives::Collective /*collective*/) const {
+    return false;
   }
   // Whether it also takes its input from another buffer, where all ranks' chunks are as long.
   // Never an all-to-all, whose buffer has both.
-  [[nodiscard]] bool has_native_from(collectives::Collective collective) const {
-    return do_has_native_from(collective);
+  [[nodiscard]] virtual bool has_native_from(collectives::Collective /*collective*/) const {
+    return false;
   }
   // Begins the library's own collective. The work may be done by the thread that waits; where the
-  // communicator is in order, native calls run one after the other.
-  // Preconditions: has_native; with an input has_native_from, and equal chunks where ranks have
-  // some.
+  // communicator is in order, native calls run one after the other. Preconditions: has_native; with
+  // an input has_native_from, and equal chunks where ranks have some.
   [[nodiscard]] EventPtr native(const NativeCall& call);
   // Null where native calls run on no device. The communicator outlives it.
-  [[nodiscard]] std::unique_ptr<DeviceTimer> native_timer() { return do_native_timer(); }
+  [[nodiscard]] virtual std::unique_ptr<DeviceTimer> native_timer() { return nullptr; }
 
   // Work of that duration on the rank's processor. On hosts it is a timed wait, an accelerator's
   // stand-in, that ends `duration` after `start` (of steady_now(); may be past), when the work was
@@ -177,20 +167,13 @@ class Communicator {
   [[nodiscard]] EventPtr compute(Seconds start, Seconds duration);
 
  private:
-  virtual std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) = 0;
   virtual std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) = 0;
   virtual void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                       Stream stream) = 0;
   virtual void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                        Stream stream) = 0;
-  virtual bool do_in_order() const = 0;
   virtual void do_finish(Stream stream) = 0;
-  virtual Bytes do_piece() const = 0;
-  virtual bool do_sends_early() const { return false; }
-  virtual bool do_has_native(collectives::Collective /*collective*/) const { return false; }
-  virtual bool do_has_native_from(collectives::Collective /*collective*/) const { return false; }
   virtual EventPtr do_native(const NativeCall& call);
-  virtual std::unique_ptr<DeviceTimer> do_native_timer() { return nullptr; }
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
 
   Rank rank_;
@@ -219,8 +202,7 @@ struct ConnectRequest {
   Meeting* meeting = nullptr;
 };
 
-// How the ranks of one machine are started: as threads of one process, or as processes of ours or
-// of mpirun's.
+// How the ranks of one machine are started; mpi_processes: by mpirun.
 enum class RanksAre { processes, threads, mpi_processes };
 
 // A backend, as `paceline doctor` and --backend see it. The first three are its row's in

@@ -32,7 +32,6 @@ void check_ranks(const ResolvedPoint& point, const Communicator& communicator) {
 
 bool is_integer(DataType type) { return type == DataType::int32 || type == DataType::int64; }
 
-// Of a collective whose ranks have a chunk each.
 bool has_equal_chunks(const Pattern& pattern) {
   return pattern.count.value() % pattern.ranks.value() == 0;
 }

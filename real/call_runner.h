@@ -28,8 +28,7 @@ class CallRunner {
   // own, plans through switches.
   CallRunner(const ResolvedPoint& point, Communicator& communicator);
 
-  // By plans only in place. An all-to-all's buffer has a half for what is sent and one for what is
-  // received, which is out of place.
+  // By plans only in place. An all-to-all is out of place: its buffer has two halves.
   [[nodiscard]] bool has(Way way) const;
   // All ranks do it together. Precondition: has(way). Throws BackendError.
   [[nodiscard]] RepeatedTime measure(Way way);
@@ -42,9 +41,8 @@ class CallRunner {
 
   [[nodiscard]] Buffers make_buffers(Way way) const;
   void fill(const Buffers& buffers);
-  // Returns how long all together took. `timer` may be null.
+  // `timer` may be null.
   Seconds back_to_back(const Buffers& buffers, std::uint32_t calls, DeviceTimer* timer);
-  // Returns when it is done.
   void call(const Buffers& buffers);
   [[nodiscard]] NativeCall native_call(const Buffers& buffers) const;
 

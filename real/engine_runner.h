@@ -16,8 +16,7 @@
 
 namespace paceline::real {
 
-// What one rank's engine (models/training/engine.h) does on a communicator: learns what all ranks
-// have, and reduces tensors as one. It waits for its calls. One thread at a time.
+// One rank's engine (models/training/engine.h) on a communicator. One thread at a time.
 class EngineRunner {
  public:
   // Calls have the streams from two multiples of streams_a_call on. The point must outlive it, and
@@ -37,7 +36,6 @@ class EngineRunner {
 
   // Which tensors all ranks have. Precondition: the lane's. Throws BackendError.
   [[nodiscard]] std::vector<bool> agree(const std::vector<bool>& has);
-  // Returns when they are reduced and copied back. Throws BackendError.
   void reduce(const training::Fused& together);
 
  private:

@@ -97,7 +97,6 @@ void each_after(const Pattern& pattern, Rank rank, Take take) {
   }
 }
 
-// Calls `f` with a value of the type's own class.
 template <class F>
 auto with_type(DataType type, F f) {
   switch (type) {
@@ -111,8 +110,7 @@ auto with_type(DataType type, F f) {
   PACELINE_UNREACHABLE("a type outside the enumeration");
 }
 
-// Calls `take(element, is, should)` for every element that is not what the rank is promised, until
-// it returns false.
+// Calls `take(element, is, should)` for every wrong element until it returns false.
 template <class Take>
 void each_wrong(const Pattern& pattern, Rank rank, const Buffer& buffer, Take take) {
   with_type(buffer.type(), [&](auto zero) {

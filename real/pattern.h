@@ -9,9 +9,8 @@
 
 namespace paceline::real {
 
-// What a collective is tried on: the contributions are small whole numbers that differ from rank to
-// rank and element to element, so few of them above zero that every sum, also a partial one, is at
-// most 256 and exact in all types, in any order of adding.
+// What a collective is tried on: small whole numbers, few of them above zero, so that every sum,
+// also a partial one, is at most 256 and exact in all types, in any order of adding.
 struct Pattern {
   collectives::Collective collective;
   RankCount ranks;
@@ -20,22 +19,21 @@ struct Pattern {
   std::uint64_t seed;  // another one, other numbers
 };
 
-// Elements of the buffer of a collective on `count`: twice as many for an all-to-all.
+// Elements of the buffer: twice `count` for an all-to-all.
 [[nodiscard]] ElementCount buffer_size(const Pattern& pattern);
 
-// What a rank or server has before the collective; places whose content does not matter get a value
-// that no result has, but servers zeros, which they add to.
+// What a rank or server has before the collective. Other places get a value that no result has,
+// servers' zeros, which they add to.
 void fill(const Pattern& pattern, Rank rank, Buffer& buffer);
 
-// Gives all of a buffer for the collective the value that no result has.
+// Gives all of a buffer the value that no result has.
 void spoil(const Pattern& pattern, Buffer& buffer);
 
-// nullopt when the rank has what the collective promises it, else one sentence about the first
-// element that is wrong.
+// One sentence about the first wrong element; nullopt when the rank has what it is promised.
 [[nodiscard]] std::optional<std::string> find_fault(const Pattern& pattern, Rank rank,
                                                     const Buffer& buffer);
 
-// How many elements of what the rank is promised are wrong.
+// How many elements are wrong.
 [[nodiscard]] std::uint64_t wrong_elements(const Pattern& pattern, Rank rank, const Buffer& buffer);
 
 }  // namespace paceline::real

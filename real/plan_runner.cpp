@@ -19,16 +19,15 @@ using collectives::Plan;
 using collectives::Round;
 using collectives::Send;
 
-// How many rounds ahead receives from peers of the round before are posted. A ready notification
-// must leave before the data that would queue in front of it on the same host. A new peer that is
-// early has to wait: its data would take bandwidth from ranks that are late.
+// How many rounds ahead receives from peers of the round before are posted, so that ready
+// notifications leave before data on the same host. A new peer that is early has to wait: its data
+// would take bandwidth from late ranks.
 constexpr std::size_t rounds_ahead = topology::rounds_announced_ahead;
 
 bool overlap(ElementRange a, ElementRange b) {
   return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
 }
 
-// The range in pieces of at most that many elements, in order.
 std::vector<ElementRange> pieces_of(ElementRange range, ElementCount most) {
   std::vector<ElementRange> pieces;
   const ElementCount end = range.begin + range.count;
@@ -86,7 +85,6 @@ struct IncomingPiece {
   EventPtr event;                   // null: not posted
 };
 
-// A round in flight.
 struct LiveRound {
   // A ready notification to a peer, or from it.
   struct Notification {
@@ -127,7 +125,6 @@ class ChannelRun {
     receive_ahead();
   }
 
-  // After begin().
   void run() {
     while (true) {
       post_all();
@@ -142,7 +139,6 @@ class ChannelRun {
  private:
   [[nodiscard]] bool has_next() const { return part_ < parts_.size(); }
 
-  // All rounds that the window allows.
   void post_all() {
     while (posted_ < done_ + window_) {
       if (posted_ == done_ + live_.size()) {
@@ -188,8 +184,7 @@ class ChannelRun {
     return round;
   }
 
-  // Where it arrives, and the message. What is added, and what would arrive on top of something
-  // that is in flight, arrives in scratch.
+  // What is added, or would arrive on top of something in flight, arrives in scratch.
   Message receive_into_place(LiveRound& round, IncomingPiece& piece) {
     const auto touches = [&](const auto& other) { return overlap(other.range, piece.range); };
     const bool in_the_way = std::ranges::any_of(live_, [&](const LiveRound& other) {
@@ -231,7 +226,6 @@ class ChannelRun {
     take_events(messages, slots);
   }
 
-  // Posts a ready notification to or from a peer: a message of one element.
   void post_notification(LiveRound& round, Message::Kind kind, Rank peer) {
     auto buffer = scratch_.take(buffer_.type(), ElementCount(1));
     const Message message{kind, peer, buffer.get(), {ElementCount(0), ElementCount(1)}};
@@ -239,8 +233,7 @@ class ChannelRun {
     round.notifications.push_back({peer, std::move(buffer), std::move(events.front())});
   }
 
-  // Where the communicator sends eagerly, messages to new peers wait here for a ready notification.
-  // Other communicators wait by themselves.
+  // Messages to new peers of an eager communicator wait for this; others wait by themselves.
   void notify_senders(LiveRound& round) {
     std::set<Rank> new_peers;
     for (const IncomingPiece& piece : round.incoming) {
@@ -275,8 +268,8 @@ class ChannelRun {
     for (std::size_t i = 0; i < slots.size(); ++i) *slots[i] = std::move(events[i]);
   }
 
-  // Posts receives of rounds to come; those of a rank in the order in which it sends. In order,
-  // sends and receives of a round stay together.
+  // Receives of rounds to come, those of a rank in the order of its sends. In order, a round's
+  // sends and receives stay together.
   void receive_ahead() {
     while (has_next() && live_.size() <= posted_ - done_ + rounds_ahead) {
       live_.push_back(next_round());
@@ -318,19 +311,13 @@ class ChannelRun {
       } else {
         communicator_.copy(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
       }
-      if (!communicator_.in_order()) scratch_.give_back(std::move(piece.scratch));
+      communicator_.in_order() ? kept_.push_back(std::move(piece.scratch))
+                               : scratch_.give_back(std::move(piece.scratch));
     }
     for (const OutgoingPiece& piece : round.outgoing) wait(piece.event);
     for (LiveRound::Notification& notification : round.notifications) {
       wait(notification.event);
       scratch_.give_back(std::move(notification.buffer));
-    }
-    if (communicator_.in_order()) keep_until_the_end(round);
-  }
-
-  void keep_until_the_end(LiveRound& round) {
-    for (IncomingPiece& piece : round.incoming) {
-      if (piece.scratch) kept_.push_back(std::move(piece.scratch));
     }
   }
 

@@ -6,21 +6,20 @@
 
 namespace paceline::real {
 
-// Carries out plans on a communicator: the same rounds, chunks and windows that are simulated.
+// Carries out plans on a communicator: the rounds, chunks and windows that are simulated.
 //
-// Each channel has a thread of its own, the first the caller's. Receives of the next rounds are
-// posted while a round is in flight, so that transfers between peers of the round before need not
-// wait. Transfers between new peers wait for their receiver's ready notification.
+// Each channel has a thread, the first the caller's. Receives of the next rounds are posted while
+// one is in flight, so that peers of the round before need not wait; new peers wait for a ready
+// notification.
 class PlanRunner {
  public:
   explicit PlanRunner(Communicator& communicator)
       : communicator_(communicator), scratch_(communicator) {}
 
-  // This rank's part of the plan; its call's streams begin at `first`. May be called by several
-  // threads at a time, with other streams.
-  // Preconditions: at most channels_max channels; this rank is one of the plan's endpoints, and all
-  // of them are ranks of the communicator, servers the last; the buffer at least buffer_size, and a
-  // server's without contributions: zeros, or sums of earlier steps that nobody looks at. Throws
+  // This rank's part of the plan; its streams begin at `first`. Several threads may call it at a
+  // time, with other streams. Preconditions: at most channels_max channels; the plan's endpoints,
+  // this rank one of them, are ranks of the communicator, servers the last; the buffer at least
+  // buffer_size, a server's without contributions: zeros, or sums of earlier steps. Throws
   // BackendError.
   void run(const collectives::Plan& plan, Buffer& buffer, Stream first);
 

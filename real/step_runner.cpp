@@ -17,7 +17,6 @@ using training::CollectiveCall;
 using training::Operation;
 using training::OperationId;
 
-// A collective call with what it works on.
 struct StepRunner::Call {
   Pattern pattern;                        // of its group
   Rank place;                             // of this rank in it
@@ -30,7 +29,6 @@ struct StepRunner::Call {
 
 namespace {
 
-// This many calls can be distinguished.
 constexpr Stream calls_max = streams_max / streams_a_call;
 
 // A call of a known time is not carried out: its ranks meet, in an all-reduce of one element, and
@@ -49,7 +47,6 @@ collectives::Plan plan_of(const training::Planner& planner, const CollectiveCall
   return plan;
 }
 
-// The first stream of a call, by its number.
 Stream stream_of(std::size_t number) {
   return static_cast<Stream>(number % calls_max) * streams_a_call;
 }
@@ -173,7 +170,6 @@ std::optional<std::string> StepRunner::find_fault() const {
   return std::nullopt;
 }
 
-// One run of the step.
 class StepRunner::Pass {
  public:
   Pass(StepRunner& runner, Seconds start)
@@ -208,8 +204,7 @@ class StepRunner::Pass {
   }
 
  private:
-  // What really happened; the scheduler has compute as it would have been had no thread been late
-  // to wake up.
+  // What really happened; the scheduler's times are as if no thread had woken up late.
   struct Measured {
     Seconds begun, ended;
   };

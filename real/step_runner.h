@@ -15,28 +15,27 @@
 
 namespace paceline::real {
 
-// One rank's part of a point's step, on a communicator: compute as the communicator does it, every
-// collective on a buffer of its own, lanes as the program has them. Behind the ranks come the
-// point's servers (cluster.servers): they run the same program, compute nothing, and take part in
-// the calls that have them.
+// One rank's part of a point's step: compute as the communicator does it, every collective on a
+// buffer of its own, lanes as the program has them. Behind the ranks come the point's servers
+// (cluster.servers), which compute nothing and take part in the calls that have them.
 //
 // Each slot of a lane is a thread, as in PyTorch's process groups; training::Scheduler decides what
-// may start when. A lane with an engine is one thread that decides by the engine's rule. Compute is
-// timed from when it was released, so that late wake-ups do not add up.
+// may start, an engine's rule on its lane. Compute is timed from its release: late wake-ups do not
+// add up.
 class StepRunner {
  public:
-  // Makes plans and buffers. The point must outlive the runner. Throws UsageError when the backend
-  // cannot do it: another number of ranks and servers, servers on devices or in native mode, a type
-  // it does not add, no collective of its own, plans through switches.
+  // The point must outlive the runner. Throws UsageError when the backend cannot do it: another
+  // number of ranks and servers, servers on devices or in native mode, a type it does not add, no
+  // collective of its own, plans through switches.
   StepRunner(const ResolvedPoint& point, Communicator& communicator);
   ~StepRunner();
 
   // Inputs whose sums are exact in all buffers; before a step that find_fault() is to look at.
   void fill(std::uint64_t seed);
-  // Runs the step, from `start` of steady_now() on. Returns when each operation ran, in the
-  // program's order, timed from `start`. Throws BackendError.
+  // From `start` of steady_now() on. Returns when each operation ran, in the program's order, from
+  // `start`. Throws BackendError.
   [[nodiscard]] std::vector<training::Interval> run(Seconds start);
-  // What is wrong with the results of the step after fill(), if anything.
+  // What is wrong with the step after fill(), if anything.
   [[nodiscard]] std::optional<std::string> find_fault() const;
 
  private:
@@ -47,9 +46,10 @@ class StepRunner {
   [[nodiscard]] std::unique_ptr<Call> make_call(const training::CollectiveCall& call,
                                                 const training::Planner& planner,
                                                 std::size_t number) const;
-  // Throws UsageError when the communicator cannot run the point's servers.
+  // Both throw UsageError: for servers that the communicator cannot run, and for plans, the
+  // engine's
+  // too, that no messages carry out.
   void check_servers() const;
-  // Throws UsageError for plans, the engine's too, that no messages carry out.
   void check_switches() const;
 
   const ResolvedPoint& point_;

@@ -10,8 +10,8 @@
 
 namespace paceline::real {
 
-// What the ranks of a group share when they are threads of one process: the same object for all of
-// them, gone with the last one that keeps it. All ranks of the group call it.
+// What the ranks of a group share as threads of one process: one object, gone with the last that
+// keeps it. All ranks call it.
 template <class World>
 [[nodiscard]] std::shared_ptr<World> join_thread_world(Rank rank, Meeting& meeting) {
   static std::mutex mutex;

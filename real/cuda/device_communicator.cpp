@@ -1,5 +1,6 @@
 #include "real/cuda/device_communicator.h"
 
+#include <array>
 #include <cmath>
 #include <thread>
 #include <utility>
@@ -10,7 +11,6 @@
 
 namespace paceline::real::cuda {
 
-// The end of work on a device.
 class DeviceEvent : public Event {
  public:
   DeviceEvent(DeviceCommunicator& communicator, MarkPtr mark, std::string_view call)
@@ -57,13 +57,60 @@ namespace {
 // Destructors cannot report, and what they would report has been by then.
 void ignore(cudaError_t /*result*/) {}
 
-// Copies between pageable memory and a device's may return before they are done, and those of other
-// streams do not wait for them.
+// Copies of pageable memory may return before they are done; other streams do not wait for them.
 void settle(const Owner& owner) {
   check(owner, "cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
 }
 
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string describe(int device) {
+  const std::string line = "device " + std::to_string(device) + ": ";
+  cudaDeviceProp properties{};
+  const cudaError_t result = cudaGetDeviceProperties(&properties, device);
+  if (result != cudaSuccess) return line + cudaGetErrorString(result);
+  return line + properties.name + ", " + std::to_string(properties.totalGlobalMem >> 20) +
+         " MiB, compute capability " + std::to_string(properties.major) + "." +
+         std::to_string(properties.minor);
+}
+
 }  // namespace
+
+void check(const Owner& owner, std::string_view call, cudaError_t result) {
+  if (result == cudaSuccess) return;
+  throw BackendError(std::string(owner.backend), owner.rank, std::string(call),
+                     cudaGetErrorString(result));
+}
+
+Devices find_devices() {
+  Devices found;
+  const cudaError_t result = cudaGetDeviceCount(&found.count);
+  if (result != cudaSuccess) {
+    (void)cudaGetLastError();  // else the next check of another call would report it
+    found.count = 0;
+    found.missing = std::string("no CUDA device: ") + cudaGetErrorString(result);
+  } else if (found.count == 0) {
+    found.missing = "no CUDA device";
+  }
+  int driver = 0;
+  int runtime = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess &&
+      cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
+    found.notes.push_back("CUDA driver " + (driver == 0 ? "none" : version_text(driver)) +
+                          ", runtime " + version_text(runtime));
+  }
+  for (int device = 0; device < found.count; ++device) found.notes.push_back(describe(device));
+  return found;
+}
+
+std::string pci_address(const Owner& owner, int device) {
+  std::array<char, 32> text{};  // a domain of 8 digits at most
+  check(owner, "cudaDeviceGetPCIBusId",
+        cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device));
+  return text.data();
+}
 
 Mark::Mark(const Owner& owner, cudaStream_t stream, unsigned flags) {
   check(owner, "cudaEventCreateWithFlags", cudaEventCreateWithFlags(&event_, flags));
@@ -142,8 +189,7 @@ cudaStream_t DeviceCommunicator::new_stream() {
   return made;
 }
 
-// Two numbers in use at a time never share a stream of CUDA: what one waits for may be behind the
-// other.
+// Numbers in use never share a stream of CUDA: one might wait for what is behind the other.
 cudaStream_t DeviceCommunicator::stream_of(Stream stream) {
   use_device();
   {
@@ -202,7 +248,7 @@ const DeviceBuffer& DeviceCommunicator::on_device(const Buffer& buffer) {
   return *device;
 }
 
-std::unique_ptr<Buffer> DeviceCommunicator::do_allocate(DataType type, ElementCount count) {
+std::unique_ptr<Buffer> DeviceCommunicator::allocate(DataType type, ElementCount count) {
   return std::make_unique<DeviceBuffer>(owner_, device_, type, count);
 }
 
@@ -241,7 +287,7 @@ void DeviceCommunicator::do_finish(Stream stream) {
 
 // A stream adds one piece while the next is in flight only if they are on different streams, and
 // the libraries cut their messages themselves: no message is as long.
-Bytes DeviceCommunicator::do_piece() const { return Bytes(std::uint64_t{1} << 40); }
+Bytes DeviceCommunicator::piece() const { return Bytes(std::uint64_t{1} << 40); }
 
 EventPtr DeviceCommunicator::do_compute(Seconds /*start*/, Seconds duration) {
   use_device();

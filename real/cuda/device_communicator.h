@@ -5,16 +5,35 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "real/backend.h"
-#include "real/cuda/device.h"
 
 namespace paceline::real::cuda {
 
-// A point in the work of a stream. CUDA's events belong to the device that is current when they are
-// made.
+// Whose call of the CUDA runtime failed.
+struct Owner {
+  std::string_view backend;
+  Rank rank;
+};
+
+void check(const Owner& owner, std::string_view call, cudaError_t result);
+
+// The devices that this process sees.
+struct Devices {
+  int count = 0;
+  std::string missing;             // why there is none, in one line; else empty
+  std::vector<std::string> notes;  // versions of driver and runtime, then name and memory of each
+};
+
+[[nodiscard]] Devices find_devices();
+
+// Where the device is plugged in, "0000:3b:00.0".
+[[nodiscard]] std::string pci_address(const Owner& owner, int device);
+
+// A point in the work of a stream, on the device that is current when it is made.
 class Mark {
  public:
   // At the end of what the stream has by now. `flags` are cudaEventCreateWithFlags's.
@@ -30,7 +49,6 @@ class Mark {
 };
 using MarkPtr = std::shared_ptr<Mark>;
 
-// Elements in a device's memory.
 class DeviceBuffer : public Buffer {
  public:
   DeviceBuffer(const Owner& owner, int device, DataType type, ElementCount count);
@@ -50,8 +68,8 @@ class DeviceBuffer : public Buffer {
   std::byte* memory_ = nullptr;
 };
 
-// What the backends of GPU ranks have in common: one device each, memory, streams, sums and set
-// durations there. In order: a Stream is one of CUDA's from its first use until it is finished.
+// What the backends of GPU ranks have in common: one device each, memory, streams, sums, set
+// durations. In order: a Stream is one of CUDA's from its first use until it is finished.
 class DeviceCommunicator : public Communicator {
  public:
   // `backend` outlives the communicator.
@@ -87,14 +105,14 @@ class DeviceCommunicator : public Communicator {
   // The stream of that number is finished; it may be another's next.
   virtual void finished(Stream /*stream*/) {}
 
-  std::unique_ptr<Buffer> do_allocate(DataType type, ElementCount count) final;
+  std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) final;
   void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
               Stream stream) final;
   void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
                Stream stream) final;
-  bool do_in_order() const final { return true; }
+  bool in_order() const final { return true; }
   void do_finish(Stream stream) final;
-  Bytes do_piece() const final;
+  Bytes piece() const final;
   EventPtr do_compute(Seconds start, Seconds duration) final;
 
   Owner owner_;

@@ -5,12 +5,11 @@
 
 #include <cstdint>
 
-// What one thread of a device does. In a header, because tests run the same code on the host, where
-// nothing else than a loop over blocks and threads stands for the device
-// (tests/device_stand_in/kernels.cpp): it declares blockIdx and the like before it includes this.
+// What one thread of a device does. In a header, because tests run it on the host in a loop over
+// blocks and threads (tests/device_stand_in/kernels.cpp), which declares blockIdx and the like
+// before.
 namespace paceline::real::cuda {
 
-// The largest load and store that one thread issues.
 constexpr std::uint64_t vector_bytes = 16;
 
 template <class Element>

@@ -6,8 +6,7 @@
 namespace paceline::real::cuda {
 namespace {
 
-// Enough to keep the memory of any device busy, and few enough blocks for a launch to be cheap;
-// the loop strides over the rest.
+// Enough to keep any device's memory busy, few enough to launch cheaply; the loop does the rest.
 constexpr unsigned threads_per_block = 256;
 constexpr std::uint64_t blocks_max = 1024;
 

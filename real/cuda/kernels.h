@@ -13,15 +13,13 @@ namespace paceline::real::cuda {
 [[nodiscard]] cudaError_t launch_add(DataType type, void* to, const void* from, ElementCount count,
                                      cudaStream_t stream);
 
-// One warp that looks at the device's clock until that many nanoseconds have gone by: device work
-// of a set duration. It takes one multiprocessor's issue slots now and then, no memory bandwidth,
-// so that what contention with real compute costs is not part of it. The clock ticks every 32 ns to
-// 1 us, depending on the device.
+// One warp that looks at the device's clock for so long. It takes one multiprocessor's issue slots
+// now and then and no memory bandwidth: contention with real compute is no part of it. The clock
+// ticks every 32 ns to 1 us, depending on the device.
 [[nodiscard]] cudaError_t launch_spin(std::uint64_t duration_ns, cudaStream_t stream);
 
-// Brings all of the above onto the current device. CUDA does so at the first launch otherwise,
-// which may wait for kernels that are running; and they may be waiting for another rank
-// (Programming Guide, Lazy Loading, Concurrent Kernel Execution).
+// Brings the kernels onto the current device. CUDA's first launch would, and may wait for kernels
+// that wait for another rank (Programming Guide, Lazy Loading, Concurrent Kernel Execution).
 [[nodiscard]] cudaError_t load_kernels();
 
 }  // namespace paceline::real::cuda

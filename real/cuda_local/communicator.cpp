@@ -33,7 +33,6 @@ struct Offer {
 };
 using OfferPtr = std::shared_ptr<Offer>;
 
-// What the ranks of a group share: the messages that were sent and not yet received.
 class World {
  public:
   using Route = std::tuple<Rank, Rank, Stream>;  // from, to

@@ -23,13 +23,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "models/contract.h"
 #include "real/errors.h"
-#include "real/gloo/store.h"
-#include "real/host/add.h"
 
 namespace paceline::real {
 namespace {
@@ -112,7 +111,6 @@ class NativeRun {
             std::span<std::byte> bytes, Sum sum)
       : context_(context),
         call_(call),
-        // Gloo only reads an input, but takes it as if it wrote.
         input_(reinterpret_cast<Element*>(const_cast<std::byte*>(input.data()))),
         data_(reinterpret_cast<Element*>(bytes.data())),
         sum_(std::move(sum)) {}
@@ -132,32 +130,35 @@ class NativeRun {
   }
 
  private:
+  template <class Options>
+  [[nodiscard]] Options made() const {
+    Options options(context_);
+    options.setTag(call_.stream);
+    if constexpr (requires { options.setRoot(0); }) options.setRoot(as_int(call_.root));
+    return options;
+  }
+
   // The algorithm is left to gloo, as PyTorch leaves it.
   void all_reduce() {
-    gloo::AllreduceOptions options(context_);
+    auto options = made<gloo::AllreduceOptions>();
     if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
-    options.setTag(call_.stream);
     calling("allreduce", rank(), [&] { gloo::allreduce(options); });
   }
 
   void reduce() {
-    gloo::ReduceOptions options(context_);
+    auto options = made<gloo::ReduceOptions>();
     if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("reduce", rank(), [&] { gloo::reduce(options); });
   }
 
   void broadcast() {
-    gloo::BroadcastOptions options(context_);
+    auto options = made<gloo::BroadcastOptions>();
     if (input_ != nullptr && rank() == call_.root) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("broadcast", rank(), [&] { gloo::broadcast(options); });
   }
 
@@ -167,13 +168,12 @@ class NativeRun {
     for (std::uint32_t r = 0; r < ranks().value(); ++r) {
       counts.push_back(chunks.chunk(r).count.value());
     }
-    gloo::AllgathervOptions options(context_);
+    auto options = made<gloo::AllgathervOptions>();
     const ElementRange mine = chunk(rank());
     if (input_ != nullptr) {
       options.setInput(input_ + mine.begin.value(), mine.count.value());
     }
     options.setOutput(data_, std::move(counts));
-    options.setTag(call_.stream);
     calling("allgatherv", rank(), [&] { gloo::allgatherv(options); });
   }
 
@@ -182,15 +182,14 @@ class NativeRun {
     const collectives::AllToAllBlocks blocks{ranks(), call_.count};
     const std::size_t count = blocks.sent(Rank(0)).count.value() * ranks().value();
     if (count == 0) return;
-    gloo::AlltoallOptions options(context_);
+    auto options = made<gloo::AlltoallOptions>();
     options.setInput(data_ + blocks.sent(Rank(0)).begin.value(), count);
     options.setOutput(data_ + blocks.received(Rank(0)).begin.value(), count);
-    options.setTag(call_.stream);
     calling("alltoall", rank(), [&] { gloo::alltoall(options); });
   }
 
-  // Gloo's scatter and gather know equal blocks only: each is as long as the longest chunk and has
-  // the owner's inside. What a scatter so writes beside a chunk is another rank's.
+  // Gloo's scatter and gather know equal blocks only: each is as long as the longest chunk and
+  // contains its owner's; what a scatter writes beside a chunk is another rank's.
   [[nodiscard]] ElementRange block(Rank owner) const {
     const ElementCount longest = chunk(Rank(0)).count;
     return {std::min(chunk(owner).begin, call_.count - longest), longest};
@@ -201,15 +200,13 @@ class NativeRun {
   [[nodiscard]] Element* at(ElementRange range) const { return data_ + range.begin.value(); }
 
   void scatter() {
-    gloo::ScatterOptions options(context_);
+    auto options = made<gloo::ScatterOptions>();
     if (rank() == call_.root) {
       std::vector<Element*> blocks;
       for (std::uint32_t r = 0; r < ranks().value(); ++r) blocks.push_back(at(block(Rank(r))));
       options.setInputs(std::move(blocks), block(rank()).count.value());
     }
     options.setOutput(at(block(rank())), block(rank()).count.value());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("scatter", rank(), [&] { gloo::scatter(options); });
   }
 
@@ -217,11 +214,9 @@ class NativeRun {
     const std::size_t length = block(rank()).count.value();
     const bool is_root = rank() == call_.root;
     std::vector<Element> blocks(is_root ? length * ranks().value() : 0);
-    gloo::GatherOptions options(context_);
+    auto options = made<gloo::GatherOptions>();
     options.setInput(at(block(rank())), length);
     if (is_root) options.setOutput(blocks.data(), blocks.size());
-    options.setRoot(as_int(call_.root));
-    options.setTag(call_.stream);
     calling("gather", rank(), [&] { gloo::gather(options); });
     for (std::uint32_t r = 0; is_root && r < ranks().value(); ++r) {
       const ElementRange to = chunk(Rank(r));
@@ -290,8 +285,7 @@ class GlooCommunicator : public HostCommunicator {
     return events;
   }
 
-  // Messages of one slot between two ranks match in the order in which they are posted; gloo's own
-  // ring relies on it too.
+  // Messages of one slot match in the order of posting, as gloo's own ring relies on, too.
   EventPtr post_one(const Message& message, Stream stream) {
     const auto bytes = on_host(*message.buffer).bytes(message.range);
     auto buffer = context_->createUnboundBuffer(bytes.data(), bytes.size());
@@ -305,10 +299,10 @@ class GlooCommunicator : public HostCommunicator {
                                           context_->getTimeout());
   }
 
-  bool do_has_native(Collective collective) const override {
+  bool has_native(Collective collective) const override {
     return collective != Collective::reduce_scatter;
   }
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective == Collective::all_reduce || collective == Collective::reduce ||
            collective == Collective::broadcast || collective == Collective::all_gather;
   }
@@ -324,8 +318,35 @@ class GlooCommunicator : public HostCommunicator {
   ContextPtr context_;
 };
 
-// Whether the name has an address that this machine can listen on. Gloo takes it for granted:
-// getaddrinfo's errors pass it by.
+// Gloo's key-value store over a meeting: setting a key is a round of it, so all ranks set keys of
+// their own, equally often, before they get those of others. Connecting a full mesh does so with
+// host names (keys "rank_0", "rank_1"...) and then with addresses (keys "0", "1"...):
+// gloo/rendezvous/context.cc.
+class MeetingStore : public gloo::rendezvous::Store {
+ public:
+  explicit MeetingStore(Meeting& meeting) : meeting_(meeting) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    const std::string mine = key + ' ' + std::string(data.begin(), data.end());
+    for (const std::string& pair : meeting_.all_gather(mine)) {
+      const auto end = pair.find(' ');
+      PACELINE_EXPECTS(end != std::string::npos);
+      values_[pair.substr(0, end)].assign(pair.begin() + static_cast<std::ptrdiff_t>(end) + 1,
+                                          pair.end());
+    }
+  }
+  std::vector<char> get(const std::string& key) override { return values_.at(key); }
+  // When set() returns, all have set theirs.
+  void wait(const std::vector<std::string>& /*keys*/) override {}
+  void wait(const std::vector<std::string>& /*keys*/,
+            const std::chrono::milliseconds& /*timeout*/) override {}
+
+ private:
+  Meeting& meeting_;
+  std::map<std::string, std::vector<char>> values_;
+};
+
+// Whether this machine can listen at the name: gloo passes over getaddrinfo's errors.
 bool is_usable(const std::string& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -342,7 +363,6 @@ bool is_usable(const std::string& name) {
   return usable;
 }
 
-// GLOO_SOCKET_IFNAME, or empty.
 std::string wanted_interface() {
   const char* name = std::getenv("GLOO_SOCKET_IFNAME");
   return name == nullptr ? "" : name;
@@ -366,8 +386,7 @@ gloo::transport::tcp::attr local_end(const ConnectRequest& request) {
   return end;
 }
 
-// Gloo writes to its sockets in a way that raises SIGPIPE when a peer is gone; ignored, the write
-// fails instead. As Python has it, under which gloo mostly runs.
+// Gloo's writes raise SIGPIPE when a peer is gone; ignored, as in Python, they fail instead.
 void ignore_broken_pipes() {
   struct sigaction now {};
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {

@@ -28,8 +28,7 @@ struct Child {
                                 const std::map<std::string, std::string>& variables,
                                 bool has_terminal);
 
-// Keeps SIGINT, SIGTERM and SIGCHLD from a process of one thread for attend(), as long as it lives.
-// Throws BackendError.
+// Keeps SIGINT, SIGTERM and SIGCHLD for attend() in a process of one thread. Throws BackendError.
 class Signals {
  public:
   Signals();

@@ -250,7 +250,6 @@ void Control::look_for_silence() {
   fail(fmt::format("{} {:.3g} s", who, silence_.value()));
 }
 
-// The first failure counts.
 void Control::fail(const std::string& line) {
   if (!failure_) failure_ = line;
 }

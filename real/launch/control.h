@@ -28,11 +28,9 @@ struct ControlSettings {
 [[noreturn]] void end_process(const std::string& line);
 
 // The control plane: messages between ranks that are processes, apart from the traffic that is
-// measured. A star of TCP connections with rank 0 in the middle, which a thread of its own reads.
-//
-// Calls are collective: every rank makes the same ones in the same order, from one thread. Once a
-// rank is lost or has reported a failure, they throw BackendError with the line that on_failure
-// got, after on_failure.
+// measured. A star of TCP connections around rank 0, which a thread of its own reads.
+// Calls are collective, in the same order on all ranks, from one thread. Once a rank is lost or has
+// reported a failure, they throw BackendError with on_failure's line, after on_failure.
 class Control : public Team {
  public:
   // Returns when all ranks have come. Otherwise throws within twice `connect` and a second, the
@@ -49,8 +47,7 @@ class Control : public Team {
   [[nodiscard]] std::string broadcast(std::string text) override;
   std::vector<std::string> gather(std::string text) override;
   void barrier();
-  // Ranks that share a kernel share rank 0's clock exactly. Others know it from the quickest of 16
-  // round trips at join; drift is not followed.
+  // Exact where ranks share a kernel; else of the quickest of 16 pings at join, without drift.
   [[nodiscard]] Seconds clock_offset() const override { return clock_offset_; }
   [[nodiscard]] Seconds clock_error() const override { return clock_error_; }
   // The address of this machine over which this rank reaches rank 0, or rank 0 is reached.
@@ -60,7 +57,6 @@ class Control : public Team {
   // it is sent. Of several failures the first that rank 0 hears of counts.
   void report_failure(const std::string& line);
 
-  // The orderly end: waits until all ranks leave.
   void leave();
 
  private:

@@ -37,7 +37,6 @@ std::string machine_identity() {
   return std::getline(file, line) ? line : host_name();
 }
 
-// With `=VALUE` or `#HASH` behind each.
 std::map<std::string, std::string> words_by_name(const std::string& told) {
   std::map<std::string, std::string> words;
   std::istringstream all(told);

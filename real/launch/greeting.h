@@ -33,14 +33,12 @@ constexpr std::uint32_t control_version = 4;
 
 [[nodiscard]] Greeting own_greeting(const RankIdentity& identity, const std::string& meeting,
                                     bool has_secret);
-// A line for each member.
 [[nodiscard]] std::string to_text(const Greeting& greeting);
 // nullopt for what is no greeting; of one of another version the version and the rank only.
 [[nodiscard]] std::optional<Greeting> parse_greeting(const std::string& text);
 
-// Where a rank was not told what rank 0 was (RankIdentity): what follows its name in a sentence, as
-// "has real.steps=5, rank 0 real.steps=3". Empty: they were told the same, or one of them nothing,
-// and goes by what rank 0 says.
+// Where a rank was told something else than rank 0 (RankIdentity): "has real.steps=5, rank 0
+// real.steps=3". Empty: the same, or one was told nothing and goes by what rank 0 says.
 [[nodiscard]] std::string find_difference(const std::string& told, const std::string& told_rank_0);
 
 [[nodiscard]] std::vector<std::string> split_lines(const std::string& text);
@@ -51,9 +49,9 @@ constexpr std::uint32_t control_version = 4;
 // HMAC-SHA-256 (RFC 2104) of `text`, in hexadecimal.
 [[nodiscard]] std::string hmac_sha256(std::string_view secret, std::string_view text);
 
-// What one side says to prove that it has the secret (empty: none), without saying the secret: an
-// HMAC over both greetings, whose nonces make it good for once, and over which side it is, "rank 0"
-// or "other rank", so that neither proof can be sent back as the other.
+// A proof of the secret (empty: none) that does not say it: an HMAC over both greetings, whose
+// nonces make it good for once, and over the side, "rank 0" or "other rank", so that it cannot be
+// sent back.
 [[nodiscard]] std::string proof_of(std::string_view side, std::string_view secret,
                                    std::string_view greeting, std::string_view greeting_of_rank_0);
 

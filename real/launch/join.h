@@ -10,14 +10,12 @@
 
 namespace paceline::real {
 
-// A rank at the other end of a link.
 struct Peer {
   Rank rank;
   std::string who;  // rank 3 (pid 4711 on host)
   std::unique_ptr<Link> link;
 };
 
-// What a rank has once all have come.
 struct Joined {
   std::vector<Peer> peers;  // of rank 0: ranks 1, 2, ...; of another: rank 0
   std::string address;      // of this machine, over which the others are reached
@@ -25,25 +23,11 @@ struct Joined {
   Seconds clock_error{0};   // how wrong that may be
 };
 
-// Every rank calls it, and all return, or all that found rank 0 throw with one line: UsageError for
-// how they were started, else BackendError. Rank 0 takes over the rendezvous' listener.
-//
-// Rank 0 listens, and a rank connects: hello; answer, with rank 0's proof of the secret; proof;
-// pings, if it has another clock; and once all are there welcome, or else refusal.
+// Every rank calls it. All return, or all that found rank 0 throw with one line: UsageError for how
+// they were started, else BackendError. Rank 0 takes over the rendezvous' listener.
+// A rank connects to rank 0: hello; answer, with rank 0's proof of the secret; proof; pings, if it
+// has another clock; and once all are there welcome, or else refusal.
 [[nodiscard]] Joined join_group(const RankIdentity& identity, const Rendezvous& rendezvous,
                                 Seconds connect);
-
-// How many times a rank on another machine asks for rank 0's clock.
-inline constexpr int clock_pings = 16;
-
-// Tries again for as long as `connect` allows: rank 0 may start last, and a file may be of an
-// earlier run until rank 0 writes it anew.
-[[nodiscard]] Joined join_rank_0(const RankIdentity& identity, const Rendezvous& rendezvous,
-                                 Seconds connect);
-
-// A pipe would keep whoever opens it waiting, and no device is to be written over.
-void refuse_special_file(const std::string& path);
-
-[[noreturn]] void fail_to_join(const std::string& line);
 
 }  // namespace paceline::real

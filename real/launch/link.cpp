@@ -40,8 +40,7 @@ Link::Link(Socket socket) : socket_(std::move(socket)) {
 }
 
 bool Link::send(FrameKind kind, std::uint32_t turn, std::string_view body, Seconds until) {
-  // Another frame may be on its way. (A timed mutex is nothing that gcc 12's thread sanitizer
-  // knows.)
+  // Another frame may be on its way. (gcc 12's thread sanitizer does not know timed mutexes.)
   std::unique_lock lock(sending_, std::defer_lock);
   while (!lock.try_lock() && steady_now() < until) ::poll(nullptr, 0, 1);
   if (!lock) return false;

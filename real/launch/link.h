@@ -12,7 +12,7 @@
 
 namespace paceline::real {
 
-// What travels between a rank and rank 0. The values are those on the wire.
+// What travels between a rank and rank 0, with the values on the wire.
 enum class FrameKind : std::uint8_t {
   hello = 1,    // to rank 0: the greeting of who joins
   answer = 2,   // from rank 0: its greeting, and the proof that it has the secret
@@ -36,24 +36,21 @@ struct Frame {
   std::string body;
 };
 
-// Frames over a connection: "PLC", kind, turn and length of the body, little end first, then the
-// body. One thread reads; any may send.
+// Frames over a connection: "PLC", kind, turn, length of the body, body; little-endian. One thread
+// reads, any may send.
 class Link {
  public:
   explicit Link(Socket socket);
 
-  // Sends a frame, waiting for room. False when the time is over or the connection is: if a part is
-  // sent already, the connection ends.
+  // Waits for room. False when the time is over or the connection is, which a part of a frame ends.
   bool send(FrameKind kind, std::uint32_t turn, std::string_view body, Seconds until);
   // Sends a byte that is no frame and says that this side is alive, unless a frame is on its way.
   void beat();
 
-  // Reads what there is, up to a megabyte, so that one link does not keep others waiting. False
-  // when that is nothing.
+  // Reads what there is, up to a megabyte, so that other links need not wait. False: nothing.
   bool read();
-  // The next frame of what was read.
   [[nodiscard]] std::optional<Frame> take();
-  // Waits for the next frame. nullopt when the time is over or the connection is.
+  // nullopt when the time is over or the connection is.
   [[nodiscard]] std::optional<Frame> receive(Seconds until);
   // Why nothing more will come: `its connection closed`.
   [[nodiscard]] const std::optional<std::string>& end() const { return end_; }

@@ -22,17 +22,16 @@ struct RankIdentity {
   std::uint32_t local_rank = 0;  // among the ranks of its machine
   std::uint32_t local_size = 1;
   std::string launcher;  // torchrun, Open MPI or Slurm
-  // What this rank was told to do: words NAME=VALUE, or NAME#HASH of values that are not shown.
-  // Ranks of a run were told the same, and one that was not is refused.
+  // What this rank was told to do, as all must be: words NAME=VALUE, or NAME#HASH of hidden values.
   std::string told = {};
   // Why this rank takes no part, where what it was told cannot be done: all others end with it.
   std::string fault = {};
 };
 
-// torchrun's variables win over Open MPI's, those over Slurm's: scripts set the first by hand
-// inside the others. nullopt when none of them is set. Where a launcher does not say how many ranks
-// share the machine (Slurm's SLURM_NTASKS_PER_NODE is optional), the local size is 0: unknown.
-// Throws UsageError naming variable and value: no number, one of a pair alone, a rank out of range.
+// torchrun's variables win over Open MPI's, those over Slurm's: scripts set the first inside the
+// others. nullopt when none is set. The local size is 0 where it is unknown (SLURM_NTASKS_PER_NODE
+// is optional). Throws UsageError naming variable and value: no number, one of a pair alone, a rank
+// out of range.
 [[nodiscard]] std::optional<RankIdentity> find_rank_identity(const Environment& environment);
 
 }  // namespace paceline::real

@@ -104,7 +104,6 @@ int listener_from(const Environment& environment) {
       fmt::format("PACELINE_CONTROL_FD={} is not an open file's number; unset it", *text));
 }
 
-// Without a line break at its end.
 std::string read_secret(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     throw UsageError(fmt::format("the secret file {} {}", path, why));

@@ -9,8 +9,7 @@
 
 namespace paceline::real {
 
-// Where the ranks of a job meet: at an address on which rank 0 listens, or at a file in which rank
-// 0 says where it does.
+// Where ranks meet: an address on which rank 0 listens, or a file in which it says where it does.
 struct Rendezvous {
   std::string file;  // empty: they meet at the address
   std::string host;  // of rank 0
@@ -23,14 +22,12 @@ struct Rendezvous {
 
 // `env://`, `tcp://host:port`, `tcp://[::1]:29500`, `file:///path`.
 //
-// env:// is MASTER_ADDR and MASTER_PORT (29500 when not set, as in torch). Without MASTER_ADDR it
-// is, under Slurm, the first host of the step, where rank 0 is, or else SLURM_LAUNCH_NODE_IPADDR;
-// under Open MPI with all ranks on one machine, that machine. Under torchrun, when its agent holds
-// MASTER_PORT itself (TORCHELASTIC_USE_AGENT_STORE), the port after it.
-// PACELINE_SECRET_FILE names the file of a secret that all ranks share: of 16 to 4096 bytes, and of
-// its owner alone.
-// PACELINE_CONTROL_FD is a listening socket for rank 0, left there by the process that started it.
-// Throws UsageError.
+// env:// is MASTER_ADDR and MASTER_PORT (29500 when not set, as in torch). Without MASTER_ADDR:
+// under Slurm the first host of the step, where rank 0 is, or SLURM_LAUNCH_NODE_IPADDR; under Open
+// MPI with all ranks on one machine, that machine. Under torchrun whose agent holds MASTER_PORT
+// itself (TORCHELASTIC_USE_AGENT_STORE), the port after it.
+// PACELINE_SECRET_FILE: a file of 16 to 4096 bytes that its owner alone can access.
+// PACELINE_CONTROL_FD: a listening socket for rank 0, inherited. Throws UsageError.
 [[nodiscard]] Rendezvous parse_rendezvous(const std::string& text, const Environment& environment);
 
 // The first name of Slurm's list: node01 of `node[01-04,7],gpu2`. Empty when the list is.

@@ -12,7 +12,6 @@ namespace paceline::real {
 // Milliseconds until then for poll(), rounded up; 0 when it is past.
 [[nodiscard]] int milliseconds_until(Seconds then);
 
-// Owns an open file, and closes it at the end.
 class Socket {
  public:
   Socket() = default;
@@ -44,8 +43,8 @@ struct Address {
 [[nodiscard]] bool is_numeric(const std::string& host);
 [[nodiscard]] bool is_loopback(const std::string& host);
 
-// The hosts that a name or a number stands for in the order that the system prefers, at least one;
-// or why there is none. A name server that does not answer is not waited for beyond the limit.
+// What a name or a number stands for, in the system's order, at least one; or why there is none. A
+// name server is not waited for beyond the limit.
 struct Resolved {
   std::vector<std::string> hosts;
   std::string error;
@@ -59,19 +58,17 @@ struct Opened {
 };
 [[nodiscard]] Opened listen_on(const Address& address);
 [[nodiscard]] Opened listen_everywhere(std::uint16_t port);
-// Connects before the time is over.
 [[nodiscard]] Opened connect_to(const Address& address, Seconds until);
 
 [[nodiscard]] Address local_address(const Socket& socket);
 
-// A port that no socket of this machine has now, and that the kernel gives to none by itself: it
-// lies below net.ipv4.ip_local_port_range, so that it is still free when the listener comes. Throws
-// std::runtime_error when 100 random ports were all taken.
+// A port that no socket has now, and the kernel gives to none by itself: below
+// net.ipv4.ip_local_port_range. Throws std::runtime_error when 100 random ports were taken.
 [[nodiscard]] std::uint16_t free_port();
 
 // A host by which others may reach this machine: of an interface whose name begins with one of
-// these, or else of the machine's name, or else of the first interface that is up. Throws
-// UsageError when interfaces are named and none is there.
+// these, else of the machine's name, else of the first interface. Throws UsageError when none of
+// the named ones is up.
 [[nodiscard]] std::string own_host(const std::vector<std::string>& interfaces);
 
 [[nodiscard]] std::string host_name();

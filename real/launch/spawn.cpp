@@ -138,9 +138,9 @@ class Ranks {
     return is_ended_by_signal(rank) ? environment_status : WEXITSTATUS(*all_[rank].status);
   }
 
-  // How much the end of a rank says. The connections of a process close before it has ended, so
-  // that others may be found to have ended before the one that a signal ended; a signal long after
-  // the first failure is a consequence of it.
+  // How much the end of a rank says. A process's connections close before it ends: others may seem
+  // to end before the one that a signal ended. A signal long after the first failure follows from
+  // it.
   [[nodiscard]] int weight(std::size_t rank) const {
     constexpr Seconds together(0.2);
     const auto signal_end = all_[failed_.front()].ended + together;
@@ -167,7 +167,6 @@ class Ranks {
   int interrupted_by_ = 0;
 };
 
-// The words of the prefix for a rank.
 std::vector<std::string> words_of(const std::string& prefix, const std::string& rank) {
   std::vector<std::string> all;
   std::istringstream words(prefix);
@@ -207,8 +206,7 @@ int spawn_ranks(const std::vector<std::string>& command, RankCount ranks, Second
   // Nobody else is to reach ranks of one machine. What NCCL's user has set holds.
   const bool is_here = prefix.empty() && !host;
   if (is_here && !environment("NCCL_SOCKET_IFNAME")) variables["NCCL_SOCKET_IFNAME"] = "lo";
-  // Ranks elsewhere cannot have a socket from here: a port that is free here is free there as well,
-  // in all likelihood, where nothing else runs.
+  // No socket reaches ranks elsewhere: a port free here is most likely free there, too.
   if (!prefix.empty()) listening.socket = Socket();
   const Signals signals;
   Ranks all(grace);

@@ -38,7 +38,6 @@ class World {
       std::ranges::copy(other.bytes, mine.bytes.begin());
     });
   }
-  // False when it takes longer than the timeout.
   bool wait(const Ticket& ticket, Seconds timeout) {
     std::unique_lock lock(mutex_);
     return arrived_.wait_for(lock, as_duration(timeout), [&] { return ticket.done; });
@@ -47,8 +46,7 @@ class World {
  private:
   using Waiting = std::map<Route, std::deque<TicketPtr>>;
 
-  // The later of two ends copies. The copy is made outside the lock: neither end is used before its
-  // ticket is done.
+  // The later of two ends copies, outside the lock: neither end is used before its ticket is done.
   template <class Copy>
   TicketPtr post(const Route& route, std::span<std::byte> bytes, Waiting& mine, Waiting& others,
                  Copy copy) {

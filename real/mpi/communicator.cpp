@@ -16,12 +16,10 @@
 #include "models/contract.h"
 #include "models/units/parse.h"
 #include "real/errors.h"
-#include "real/host/add.h"
 #include "real/scratch_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-// Asked by the leak check at the process' exit. Open MPI loses what its plugins took, and unloads
-// them before: what is no longer there cannot be named in a list of suppressions.
+// Asked by the leak check. Open MPI unloads plugins with what they took: no list can suppress it.
 extern "C" int __lsan_is_turned_off() {
   int begun = 0;
   MPI_Initialized(&begun);
@@ -52,14 +50,13 @@ void check(int status, Rank rank, const char* call) {
   fail(rank, call, text.data());
 }
 
-// Adds as the host does: MPI has no 16-bit floating-point types.
+// MPI has no 16-bit floating-point types.
 template <DataType type>
 void add_on_host(void* from, void* to, int* count, MPI_Datatype* /*type*/) {
   const std::size_t bytes = static_cast<std::size_t>(*count) * element_size(type).value();
   add(type, {static_cast<std::byte*>(to), bytes}, {static_cast<const std::byte*>(from), bytes});
 }
 
-// How MPI calls elements of a type, and their sum.
 struct Summand {
   MPI_Datatype type;
   MPI_Op sum;
@@ -112,9 +109,8 @@ class Library {
   MPI_Op sum_bfloat16_ = MPI_OP_NULL;
 };
 
-// What a thread does between two looks at what it waits for. Many ranks share few cores, so it
-// gives the core away: at first to whoever is ready, then for longer and longer. README.md has the
-// figures behind the constants.
+// Between two looks at what a thread waits for. Many ranks share few cores: it gives the core to
+// whoever is ready, then for longer and longer. README.md derives the constants.
 class Pause {
  public:
   Pause() {
@@ -143,7 +139,6 @@ class Pause {
   long length_ns_ = first_ns;
 };
 
-// Requests of MPI in flight.
 class Requests {
  public:
   Requests(Rank rank, Seconds timeout) : rank_(rank), timeout_(timeout) {}
@@ -206,6 +201,24 @@ struct NativeWork : public Event {
   }
 };
 
+int as_int(ElementCount count) { return static_cast<int>(count.value()); }
+
+ElementRange whole(const NativeCall& call) { return {ElementCount(0), call.count}; }
+
+void lay_out(const NativeCall& call, RankCount ranks, NativeWork& work) {
+  const Partition chunks = Partition::even(whole(call), ranks.value());
+  for (std::uint64_t r = 0; r < chunks.chunks(); ++r) {
+    work.counts.push_back(as_int(chunks.chunk(r).count));
+    work.begins.push_back(as_int(chunks.chunk(r).begin));
+  }
+}
+
+// Told MPI_IN_PLACE, and also below 4 ranks or 64 KiB, Open MPI 4.1 sends whole buffers along a
+// tree; else halves, which is less on a power of two of ranks (libnbc/nbc_iallreduce.c; README.md).
+bool is_better_apart(RankCount ranks, Bytes size) {
+  return ranks >= RankCount(4) && size >= Bytes(64 * 1024);
+}
+
 class MpiCommunicator : public HostCommunicator {
  public:
   MpiCommunicator(const ConnectRequest& request, const Library& library)
@@ -213,8 +226,7 @@ class MpiCommunicator : public HostCommunicator {
         library_(library),
         timeout_(request.timeout),
         pool_(*this) {
-    // MPI's own order of the ranks need not be the run's. Collectives have a communicator of their
-    // own, so that they cannot be taken for messages.
+    // MPI may order ranks otherwise. Collectives have a communicator apart from messages.
     const int key = static_cast<int>(request.rank.value());
     check(MPI_Comm_split(MPI_COMM_WORLD, 0, key, &messages_), rank(), "MPI_Comm_split");
     check(MPI_Comm_dup(messages_, &collectives_), rank(), "MPI_Comm_dup");
@@ -226,29 +238,160 @@ class MpiCommunicator : public HostCommunicator {
   }
 
  private:
-  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override;
+  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
+    // MPI counts in int: longer messages go in parts, which both sides cut alike.
+    constexpr std::size_t part_max = std::size_t{1} << 30;
+    std::vector<EventPtr> events;
+    for (const Message& message : messages) {
+      Requests requests = this->requests();
+      auto bytes = on_host(*message.buffer).bytes(message.range);
+      while (!bytes.empty()) {
+        const auto part = bytes.first(std::min(bytes.size(), part_max));
+        post_bytes(message, part, stream, requests.next());
+        bytes = bytes.subspan(part.size());
+      }
+      events.push_back(std::make_unique<Transfer>(std::move(requests)));
+    }
+    return events;
+  }
+
   // Below Open MPI's eager limit over TCP (btl_tcp_eager_limit, 64 KiB with its header): a longer
-  // message waits for an answer of its receiver, which queues up behind all that the receiver is
-  // sending itself.
-  Bytes do_piece() const override { return Bytes(64'000); }
-  bool do_sends_early() const override { return true; }
-  bool do_has_native(Collective /*collective*/) const override { return true; }
+  // message's answer would queue up behind all that the receiver sends itself.
+  Bytes piece() const override { return Bytes(64'000); }
+  bool sends_early() const override { return true; }
+  bool has_native(Collective /*collective*/) const override { return true; }
   // MPI broadcasts in place only.
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
            collective == Collective::all_gather || collective == Collective::reduce;
   }
-  EventPtr do_native(const NativeCall& call) override;
 
   [[nodiscard]] Requests requests() const { return {rank(), timeout_}; }
-  void post_bytes(const Message& message, std::span<std::byte> bytes, Stream stream,
-                  MPI_Request* request);
-  void begin_all_reduce(const NativeCall& call, NativeWork& work);
-  void begin_reduce_scatter(const NativeCall& call, NativeWork& work);
-  void begin_with_root(const NativeCall& call, NativeWork& work);
-  void begin_between_all(const NativeCall& call, NativeWork& work);
   [[nodiscard]] ElementRange own_chunk(const NativeCall& call) const {
     return Partition::even({ElementCount(0), call.count}, size().value()).chunk(rank().value());
+  }
+
+  void post_bytes(const Message& message, std::span<std::byte> bytes, Stream stream,
+                  MPI_Request* request) {
+    const int length = static_cast<int>(bytes.size());
+    const int peer = static_cast<int>(message.peer.value());
+    const int tag = static_cast<int>(stream);
+    if (message.kind == Message::Kind::send) {
+      check(MPI_Isend(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
+            "MPI_Isend");
+    } else {
+      check(MPI_Irecv(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
+            "MPI_Irecv");
+    }
+  }
+
+  EventPtr do_native(const NativeCall& call) override {
+    if (call.count > ElementCount(std::numeric_limits<int>::max())) {
+      fail(rank(), "a collective", "MPI counts 2147483647 elements at most");
+    }
+    auto work = std::make_unique<NativeWork>(requests(), pool_);
+    if (call.count == ElementCount(0)) return work;
+    switch (call.collective) {
+      case Collective::all_reduce: begin_all_reduce(call, *work); break;
+      case Collective::reduce_scatter: begin_reduce_scatter(call, *work); break;
+      case Collective::all_gather:
+      case Collective::all_to_all: begin_between_all(call, *work); break;
+      case Collective::broadcast:
+      case Collective::reduce:
+      case Collective::scatter:
+      case Collective::gather: begin_with_root(call, *work); break;
+    }
+    return work;
+  }
+
+  void begin_all_reduce(const NativeCall& call, NativeWork& work) {
+    const auto [type, sum] = library_.summand(call.buffer->type());
+    const auto bytes = on_host(*call.buffer).bytes(whole(call));
+    const void* from = MPI_IN_PLACE;
+    if (call.input != nullptr) {
+      from = on_host(*call.input).bytes(whole(call)).data();
+    } else if (is_better_apart(size(), Bytes(bytes.size()))) {
+      work.scratch = pool_.take(call.buffer->type(), call.count);
+      work.scratch->write(whole(call), bytes);
+      from = on_host(*work.scratch).bytes().data();
+    }
+    check(MPI_Iallreduce(from, bytes.data(), as_int(call.count), type, sum, collectives_,
+                         work.requests.next()),
+          rank(), "MPI_Iallreduce");
+  }
+
+  // In place, MPI would put the result where the buffer begins.
+  void begin_reduce_scatter(const NativeCall& call, NativeWork& work) {
+    const auto [type, sum] = library_.summand(call.buffer->type());
+    lay_out(call, size(), work);
+    const ElementRange mine = own_chunk(call);
+    const auto result = on_host(*call.buffer).bytes(mine);
+    const void* from = nullptr;
+    void* to = result.data();
+    if (call.input != nullptr) {
+      from = on_host(*call.input).bytes(whole(call)).data();
+    } else {
+      work.result = result;
+      work.scratch = pool_.take(call.buffer->type(), mine.count);
+      from = on_host(*call.buffer).bytes().data();
+      to = on_host(*work.scratch).bytes().data();
+    }
+    check(MPI_Ireduce_scatter(from, to, work.counts.data(), type, sum, collectives_,
+                              work.requests.next()),
+          rank(), "MPI_Ireduce_scatter");
+  }
+
+  void begin_between_all(const NativeCall& call, NativeWork& work) {
+    const MPI_Datatype type = library_.summand(call.buffer->type()).type;
+    HostBuffer& buffer = on_host(*call.buffer);
+    MPI_Request* const request = work.requests.next();
+    if (call.collective == Collective::all_to_all) {
+      // MPI also copies a rank's own block, from one half to the other.
+      const AllToAllBlocks blocks{size(), call.count};
+      const auto to_first = blocks.sent(Rank(0)), from_first = blocks.received(Rank(0));
+      return check(MPI_Ialltoall(buffer.bytes(to_first).data(), as_int(to_first.count), type,
+                                 buffer.bytes(from_first).data(), as_int(from_first.count), type,
+                                 collectives_, request),
+                   rank(), "MPI_Ialltoall");
+    }
+    lay_out(call, size(), work);
+    const ElementRange mine = own_chunk(call);
+    const void* from = MPI_IN_PLACE;
+    if (call.input != nullptr) from = on_host(*call.input).bytes(mine).data();
+    check(MPI_Iallgatherv(from, as_int(mine.count), type, buffer.bytes().data(), work.counts.data(),
+                          work.begins.data(), type, collectives_, request),
+          rank(), "MPI_Iallgatherv");
+  }
+
+  // In place at the root, whose own chunk is where it belongs.
+  void begin_with_root(const NativeCall& call, NativeWork& work) {
+    const auto [type, sum] = library_.summand(call.buffer->type());
+    HostBuffer& buffer = on_host(*call.buffer);
+    std::byte* const all = buffer.bytes().data();
+    const bool is_root = rank() == call.root;
+    const int root = static_cast<int>(call.root.value()), count = as_int(call.count);
+    MPI_Request* const request = work.requests.next();
+    if (call.collective == Collective::broadcast) {
+      return check(MPI_Ibcast(all, count, type, root, collectives_, request), rank(), "MPI_Ibcast");
+    }
+    if (call.collective == Collective::reduce) {
+      const void* from = is_root ? MPI_IN_PLACE : all;
+      if (call.input != nullptr) from = on_host(*call.input).bytes(whole(call)).data();
+      return check(
+          MPI_Ireduce(from, is_root ? all : nullptr, count, type, sum, root, collectives_, request),
+          rank(), "MPI_Ireduce");
+    }
+    lay_out(call, size(), work);
+    const ElementRange mine = own_chunk(call);
+    void* const own = is_root ? MPI_IN_PLACE : buffer.bytes(mine).data();
+    if (call.collective == Collective::scatter) {
+      return check(MPI_Iscatterv(all, work.counts.data(), work.begins.data(), type, own,
+                                 as_int(mine.count), type, root, collectives_, request),
+                   rank(), "MPI_Iscatterv");
+    }
+    check(MPI_Igatherv(own, as_int(mine.count), type, all, work.counts.data(), work.begins.data(),
+                       type, root, collectives_, request),
+          rank(), "MPI_Igatherv");
   }
 
   const Library& library_;
@@ -257,166 +400,6 @@ class MpiCommunicator : public HostCommunicator {
   MPI_Comm messages_ = MPI_COMM_NULL;
   MPI_Comm collectives_ = MPI_COMM_NULL;
 };
-
-void MpiCommunicator::post_bytes(const Message& message, std::span<std::byte> bytes, Stream stream,
-                                 MPI_Request* request) {
-  const int length = static_cast<int>(bytes.size());
-  const int peer = static_cast<int>(message.peer.value());
-  const int tag = static_cast<int>(stream);
-  if (message.kind == Message::Kind::send) {
-    check(MPI_Isend(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
-          "MPI_Isend");
-  } else {
-    check(MPI_Irecv(bytes.data(), length, MPI_BYTE, peer, tag, messages_, request), rank(),
-          "MPI_Irecv");
-  }
-}
-
-std::vector<EventPtr> MpiCommunicator::do_post(std::span<const Message> messages, Stream stream) {
-  // MPI counts in int: longer messages go in parts, which both sides cut alike.
-  constexpr std::size_t part_max = std::size_t{1} << 30;
-  std::vector<EventPtr> events;
-  for (const Message& message : messages) {
-    Requests requests = this->requests();
-    auto bytes = on_host(*message.buffer).bytes(message.range);
-    while (!bytes.empty()) {
-      const auto part = bytes.first(std::min(bytes.size(), part_max));
-      post_bytes(message, part, stream, requests.next());
-      bytes = bytes.subspan(part.size());
-    }
-    events.push_back(std::make_unique<Transfer>(std::move(requests)));
-  }
-  return events;
-}
-
-int as_int(ElementCount count) { return static_cast<int>(count.value()); }
-
-ElementRange whole(const NativeCall& call) { return {ElementCount(0), call.count}; }
-
-// Places of the ranks' chunks, as MPI's vector collectives take them.
-void lay_out(const NativeCall& call, RankCount ranks, NativeWork& work) {
-  const Partition chunks = Partition::even(whole(call), ranks.value());
-  for (std::uint64_t r = 0; r < chunks.chunks(); ++r) {
-    work.counts.push_back(as_int(chunks.chunk(r).count));
-    work.begins.push_back(as_int(chunks.chunk(r).begin));
-  }
-}
-
-EventPtr MpiCommunicator::do_native(const NativeCall& call) {
-  if (call.count > ElementCount(std::numeric_limits<int>::max())) {
-    fail(rank(), "a collective", "MPI counts 2147483647 elements at most");
-  }
-  auto work = std::make_unique<NativeWork>(requests(), pool_);
-  if (call.count == ElementCount(0)) return work;
-  switch (call.collective) {
-    case Collective::all_reduce: begin_all_reduce(call, *work); break;
-    case Collective::reduce_scatter: begin_reduce_scatter(call, *work); break;
-    case Collective::all_gather:
-    case Collective::all_to_all: begin_between_all(call, *work); break;
-    case Collective::broadcast:
-    case Collective::reduce:
-    case Collective::scatter:
-    case Collective::gather: begin_with_root(call, *work); break;
-  }
-  return work;
-}
-
-// Open MPI 4.1 sends whole buffers up and down a binomial tree when it is told MPI_IN_PLACE, and
-// also below 4 ranks or 64 KiB; else it reduces and gathers halves, which sends less on a power of
-// two of ranks (ompi/mca/coll/libnbc/nbc_iallreduce.c; README.md).
-bool is_better_apart(RankCount ranks, Bytes size) {
-  return ranks >= RankCount(4) && size >= Bytes(64 * 1024);
-}
-
-void MpiCommunicator::begin_all_reduce(const NativeCall& call, NativeWork& work) {
-  const auto [type, sum] = library_.summand(call.buffer->type());
-  const auto bytes = on_host(*call.buffer).bytes(whole(call));
-  const void* from = MPI_IN_PLACE;
-  if (call.input != nullptr) {
-    from = on_host(*call.input).bytes(whole(call)).data();
-  } else if (is_better_apart(size(), Bytes(bytes.size()))) {
-    work.scratch = pool_.take(call.buffer->type(), call.count);
-    work.scratch->write(whole(call), bytes);
-    from = on_host(*work.scratch).bytes().data();
-  }
-  check(MPI_Iallreduce(from, bytes.data(), as_int(call.count), type, sum, collectives_,
-                       work.requests.next()),
-        rank(), "MPI_Iallreduce");
-}
-
-// In place, MPI would put the result where the buffer begins.
-void MpiCommunicator::begin_reduce_scatter(const NativeCall& call, NativeWork& work) {
-  const auto [type, sum] = library_.summand(call.buffer->type());
-  lay_out(call, size(), work);
-  const ElementRange mine = own_chunk(call);
-  const auto result = on_host(*call.buffer).bytes(mine);
-  const void* from = nullptr;
-  void* to = result.data();
-  if (call.input != nullptr) {
-    from = on_host(*call.input).bytes(whole(call)).data();
-  } else {
-    work.result = result;
-    work.scratch = pool_.take(call.buffer->type(), mine.count);
-    from = on_host(*call.buffer).bytes().data();
-    to = on_host(*work.scratch).bytes().data();
-  }
-  check(MPI_Ireduce_scatter(from, to, work.counts.data(), type, sum, collectives_,
-                            work.requests.next()),
-        rank(), "MPI_Ireduce_scatter");
-}
-
-void MpiCommunicator::begin_between_all(const NativeCall& call, NativeWork& work) {
-  const MPI_Datatype type = library_.summand(call.buffer->type()).type;
-  HostBuffer& buffer = on_host(*call.buffer);
-  MPI_Request* const request = work.requests.next();
-  if (call.collective == Collective::all_to_all) {
-    // MPI also copies a rank's own block, from one half to the other.
-    const AllToAllBlocks blocks{size(), call.count};
-    const auto to_first = blocks.sent(Rank(0)), from_first = blocks.received(Rank(0));
-    return check(MPI_Ialltoall(buffer.bytes(to_first).data(), as_int(to_first.count), type,
-                               buffer.bytes(from_first).data(), as_int(from_first.count), type,
-                               collectives_, request),
-                 rank(), "MPI_Ialltoall");
-  }
-  lay_out(call, size(), work);
-  const ElementRange mine = own_chunk(call);
-  const void* from = MPI_IN_PLACE;
-  if (call.input != nullptr) from = on_host(*call.input).bytes(mine).data();
-  check(MPI_Iallgatherv(from, as_int(mine.count), type, buffer.bytes().data(), work.counts.data(),
-                        work.begins.data(), type, collectives_, request),
-        rank(), "MPI_Iallgatherv");
-}
-
-// In place at the root, whose own chunk is where it belongs.
-void MpiCommunicator::begin_with_root(const NativeCall& call, NativeWork& work) {
-  const auto [type, sum] = library_.summand(call.buffer->type());
-  HostBuffer& buffer = on_host(*call.buffer);
-  std::byte* const all = buffer.bytes().data();
-  const bool is_root = rank() == call.root;
-  const int root = static_cast<int>(call.root.value()), count = as_int(call.count);
-  MPI_Request* const request = work.requests.next();
-  if (call.collective == Collective::broadcast) {
-    return check(MPI_Ibcast(all, count, type, root, collectives_, request), rank(), "MPI_Ibcast");
-  }
-  if (call.collective == Collective::reduce) {
-    const void* from = is_root ? MPI_IN_PLACE : all;
-    if (call.input != nullptr) from = on_host(*call.input).bytes(whole(call)).data();
-    return check(
-        MPI_Ireduce(from, is_root ? all : nullptr, count, type, sum, root, collectives_, request),
-        rank(), "MPI_Ireduce");
-  }
-  lay_out(call, size(), work);
-  const ElementRange mine = own_chunk(call);
-  void* const own = is_root ? MPI_IN_PLACE : buffer.bytes(mine).data();
-  if (call.collective == Collective::scatter) {
-    return check(MPI_Iscatterv(all, work.counts.data(), work.begins.data(), type, own,
-                               as_int(mine.count), type, root, collectives_, request),
-                 rank(), "MPI_Iscatterv");
-  }
-  check(MPI_Igatherv(own, as_int(mine.count), type, all, work.counts.data(), work.begins.data(),
-                     type, root, collectives_, request),
-        rank(), "MPI_Igatherv");
-}
 
 // "Open MPI v4.1.4" of "Open MPI v4.1.4, package: ..."; may be asked before MPI is begun.
 std::string library_version() {

@@ -11,12 +11,11 @@
 // What is said to NCCL and about it, as far as neither NCCL nor a device is needed for it.
 namespace paceline::real::nccl {
 
-// NCCL's number of a version as people write it: 22809 is 2.28.9, and 2708, of the older kind,
-// 2.7.8.
+// 22809 is 2.28.9, and 2708, of the older kind, 2.7.8.
 [[nodiscard]] std::string version_text(int code);
 
-// Where a device is, as NCCL tells devices apart: a machine, and a slot in it. The machine is the
-// kernel's boot, unless NCCL_HOSTID gives `host_id` for it, also an empty one.
+// A device as NCCL tells devices apart: a machine and a slot. The machine is the kernel's boot, or
+// `host_id` of NCCL_HOSTID, also an empty one.
 [[nodiscard]] std::string place_of(const std::string& boot_id,
                                    const std::optional<std::string>& host_id,
                                    const std::string& pci_address);
@@ -25,11 +24,9 @@ namespace paceline::real::nccl {
 [[nodiscard]] std::optional<std::pair<Rank, Rank>> find_shared_device(
     const std::vector<std::string>& places);
 
-// Plans' messages that are in flight at the same time must not be on one communicator of NCCL's,
-// which matches them by their order alone, and threads post in another order on every rank. So
-// there are lanes, a communicator each: of a Stream that is a call's and a channel's, by whether
-// the call is even and by channel. Two calls, of successive numbers, may be in flight, of few
-// channels each.
+// Plans' messages in flight together must not share a communicator of NCCL's, which matches them by
+// order alone, while threads post in any. Lanes are such communicators: by channel, and by whether
+// the call is even. Two calls, of successive numbers, may be in flight, of few channels each.
 inline constexpr Stream lane_channels = 4;  // each costs memory of the device and start-up time
 inline constexpr Stream lanes = 2 * lane_channels;
 

@@ -1,18 +1,23 @@
 #include "real/nccl/communicator.h"
 
+#include <nccl.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
 #include <utility>
 
 #include "models/contract.h"
 #include "real/cuda/device_communicator.h"
 #include "real/errors.h"
 #include "real/nccl/arguments.h"
-#include "real/nccl/lane.h"
 
 namespace paceline::real {
 namespace {
@@ -22,7 +27,6 @@ using collectives::Partition;
 using cuda::DeviceBuffer;
 using cuda::DeviceCommunicator;
 using cuda::Mark;
-using nccl::Lane;
 
 constexpr std::string_view backend_name = "nccl";
 
@@ -41,10 +45,140 @@ ncclDataType_t nccl_type(DataType type) {
   PACELINE_UNREACHABLE("a type outside the enumeration");
 }
 
-// Keeps the first failure of several calls of a group.
 void keep_first(ncclResult_t& kept, ncclResult_t next) {
   if (kept == ncclSuccess || kept == ncclInProgress) kept = next;
 }
+
+// NCCL's word on a result, in one line; empty for success and for work in progress.
+std::string describe(ncclResult_t result, ncclComm_t communicator) {
+  if (result == ncclSuccess || result == ncclInProgress) return "";
+  std::string text = ncclGetErrorString(result);
+  const char* last = ncclGetLastError(communicator);
+  if (last != nullptr && *last != '\0') text += std::string(": ") + last;
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+// One communicator of NCCL's, made and used without blocking: NCCL sets up connections at their
+// first use, and a rank that died would be waited for without end.
+class Lane {
+ public:
+  using Calls = std::function<ncclResult_t(ncclComm_t)>;
+
+  // `given_up` is set when the group has failed; it ends what other threads wait for. `issuing` is
+  // of all lanes on a device: two threads must not enqueue on it at a time, with whatever
+  // communicators (User Guide, Thread Safety); asking how one is doing enqueues nothing.
+  Lane(Seconds timeout, const std::atomic<bool>& given_up, std::mutex& issuing)
+      : timeout_(timeout), given_up_(given_up), issuing_(issuing) {}
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane() { abort(); }
+
+  // These return what went wrong, empty if nothing did, and wait for the others up to the timeout.
+
+  // Precondition: the rank's device is current.
+  [[nodiscard]] std::string connect(const ncclUniqueId& id, RankCount size, Rank rank) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const ncclResult_t result =
+        ncclCommInitRankConfig(&communicator_, static_cast<int>(size.value()), id,
+                               static_cast<int>(rank.value()), &config);
+    if (std::string wrong = describe(result, nullptr); !wrong.empty()) return wrong;
+    return settle();
+  }
+
+  // Enqueues `calls` as one group of NCCL's. Groups of several threads exclude each other.
+  //
+  // What is enqueued is on its stream only when the communicator has settled; events that were
+  // recorded earlier would be before it. Others may issue meanwhile: at its first use a connection
+  // waits for the peer, which may be at another lane.
+  [[nodiscard]] std::string group(const Calls& calls) {
+    const std::lock_guard lock(mutex_);
+    if (communicator_ == nullptr) return "the group has failed";
+    std::string wrong = issue(calls);
+    return wrong.empty() ? settle() : wrong;
+  }
+
+  // A failure that NCCL has found by now.
+  [[nodiscard]] std::string trouble() const {
+    if (communicator_ == nullptr) return "the group has failed";
+    // Where another is inside, its own call tells, and no wait's timeout depends on that to return.
+    const std::unique_lock lock(inside_, std::try_to_lock);
+    return lock ? describe(ask(), communicator_) : "";
+  }
+
+  // Waits for what is in flight, and gives everything back.
+  [[nodiscard]] std::string close() {
+    if (communicator_ == nullptr) return "";
+    std::string wrong = describe(ncclCommFinalize(communicator_), communicator_);
+    if (wrong.empty()) wrong = settle();
+    if (!wrong.empty()) return wrong;
+    return describe(ncclCommDestroy(std::exchange(communicator_, nullptr)), nullptr);
+  }
+
+  // Ends what is in flight. Precondition: no other thread is inside.
+  void abort() {
+    if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
+  }
+
+  // Takes the lane for a stream that is not finished; false when it is another's.
+  [[nodiscard]] bool take(Stream stream) {
+    const std::lock_guard lock(mutex_);
+    if (!user_) user_ = stream;
+    return *user_ == stream;
+  }
+  void release(Stream stream) {
+    const std::lock_guard lock(mutex_);
+    if (user_ == stream) user_.reset();
+  }
+
+ private:
+  [[nodiscard]] std::string issue(const Calls& calls) {
+    const std::scoped_lock lock(issuing_, inside_);
+    if (const auto started = ncclGroupStart(); started != ncclSuccess) {
+      return describe(started, communicator_);
+    }
+    const ncclResult_t called = calls(communicator_);
+    const ncclResult_t ended = ncclGroupEnd();  // also after a failure: the group is this thread's
+    for (const ncclResult_t result : {called, ended}) {
+      if (std::string wrong = describe(result, communicator_); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+  // What the communicator says of its work: success, in progress, or what is wrong. Asking changes
+  // it, too: it ends the job of a group that was in progress. Waits of several threads ask at once,
+  // and another may be in the middle of a group. Precondition: inside_ is held.
+  [[nodiscard]] ncclResult_t ask() const {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+    return asked != ncclSuccess ? asked : state;
+  }
+
+  [[nodiscard]] std::string settle() const {
+    const Seconds start = steady_now();
+    while (true) {
+      {
+        const std::lock_guard lock(inside_);
+        const ncclResult_t state = ask();
+        if (state != ncclInProgress) return describe(state, communicator_);
+      }
+      if (given_up_) return "the group has failed";
+      if (steady_now() - start > timeout_) {
+        return "no end within " + std::to_string(timeout_.value()) + " s";
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  Seconds timeout_;
+  const std::atomic<bool>& given_up_;
+  std::mutex& issuing_;
+  ncclComm_t communicator_ = nullptr;
+  std::mutex mutex_;           // of groups, until they have settled
+  mutable std::mutex inside_;  // of calls to NCCL with this communicator
+  std::optional<Stream> user_;
+};
 
 // A collective of NCCL's on one rank's buffers: what goes into one group. In place both are one.
 class GroupedCall {
@@ -179,8 +313,7 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
  private:
-  void enqueue(Lane& lane, std::string_view call,
-               const std::function<ncclResult_t(ncclComm_t)>& calls) {
+  void enqueue(Lane& lane, std::string_view call, const Lane::Calls& calls) {
     std::string wrong;
     {
       const std::shared_lock lock(life_);
@@ -216,15 +349,15 @@ class NcclCommunicator : public DeviceCommunicator {
     return events;
   }
 
-  bool do_has_native(Collective /*collective*/) const override { return true; }
+  bool has_native(Collective /*collective*/) const override { return true; }
   // Scatter and gather are messages, without the root's to itself.
-  bool do_has_native_from(Collective collective) const override {
+  bool has_native_from(Collective collective) const override {
     return collective != Collective::all_to_all && collective != Collective::scatter &&
            collective != Collective::gather;
   }
 
-  // Not behind the compute stream, as PyTorch's is: whoever calls has waited for the compute that
-  // the data comes from, and what was begun since is what the call is to overlap with.
+  // Not behind the compute stream, as PyTorch's: whoever calls has waited for the data's compute,
+  // and is to overlap with what was begun since.
   EventPtr do_native(const NativeCall& call) override {
     use_device();
     if (call.count > ElementCount(0)) {
@@ -237,7 +370,7 @@ class NcclCommunicator : public DeviceCommunicator {
     return event_at(std::make_shared<Mark>(owner(), native_stream_), "wait");
   }
 
-  std::unique_ptr<DeviceTimer> do_native_timer() override { return timer_on(native_stream_); }
+  std::unique_ptr<DeviceTimer> native_timer() override { return timer_on(native_stream_); }
 
   std::string trouble() override {
     if (given_up_) return "the group has failed";
@@ -248,8 +381,7 @@ class NcclCommunicator : public DeviceCommunicator {
     return "";
   }
 
-  // Kernels that wait for a rank that died end only by an abort. Threads that fail since throw what
-  // was found first, which is why they fail.
+  // Only an abort ends kernels that wait for a dead rank. Threads that fail later throw the same.
   [[noreturn]] void fail(std::string_view call, const std::string& message) override {
     if (is_first_failure(call, message)) {
       const std::unique_lock lock(life_);  // others leave when they see that it is given up
@@ -303,7 +435,6 @@ std::string missing_here(const cuda::Devices& devices) {
   return devices.missing;
 }
 
-// The device of this rank.
 std::string place_of(int device, const ConnectRequest& request) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -326,7 +457,6 @@ std::vector<std::string> agree(const ConnectRequest& request, const std::string&
   return all;
 }
 
-// The device for this rank, when every rank has one to itself.
 int agree_on_device(const ConnectRequest& request) {
   const cuda::Devices devices = cuda::find_devices();
   const std::string missing = missing_here(devices);
@@ -353,7 +483,7 @@ std::string make_ids(std::size_t count) {
   std::string all(1, ids_follow);
   for (std::size_t i = 0; i < count; ++i) {
     ncclUniqueId id;
-    const std::string wrong = nccl::describe(ncclGetUniqueId(&id), nullptr);
+    const std::string wrong = describe(ncclGetUniqueId(&id), nullptr);
     if (!wrong.empty()) return refusal + wrong;
     all.append(id.internal, sizeof id.internal);
   }

@@ -1,7 +1,5 @@
 #include "real/nvtx/range.h"
 
-#include <utility>
-
 #ifdef PACELINE_NVTX
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -128,14 +126,5 @@ Range::Range(const std::string& /*name*/, const Call& /*call*/) {}
 void Range::end() {}
 
 #endif
-
-Range::Range(Range&& other) noexcept : id_(std::exchange(other.id_, std::nullopt)) {}
-
-Range& Range::operator=(Range&& other) noexcept {
-  if (this == &other) return *this;
-  end();
-  id_ = std::exchange(other.id_, std::nullopt);
-  return *this;
-}
 
 }  // namespace paceline::real::nvtx

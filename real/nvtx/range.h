@@ -7,8 +7,7 @@
 
 #include "models/units/units.h"
 
-// Ranges on the timeline of a profiler (NVTX, domain "paceline"), with any backend. Everything here
-// may be called by several threads at a time.
+// Ranges on a profiler's timeline (NVTX, domain "paceline"). Thread-safe.
 namespace paceline::real::nvtx {
 
 // What a range is about; fields of its payload, in bytes and plain numbers.
@@ -24,14 +23,12 @@ struct Call {
 // A stretch of time that may overlap with any other and end in another thread than it began in.
 class Range {
  public:
-  Range() = default;  // none
   // Begins. The text is copied if a profiler listens, and not looked at otherwise.
   Range(const std::string& name, const Call& call);
-  Range(Range&& other) noexcept;
-  Range& operator=(Range&& other) noexcept;  // ends what it had
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
   ~Range() { end(); }
 
-  // Does nothing the second time.
   void end();
 
  private:

@@ -29,7 +29,6 @@ constexpr std::string_view mark = "paceline-worker: ";
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
 constexpr Seconds ending_max(3.0);
-// Names a file that ranks make when they begin.
 constexpr const char* begun_variable = "PACELINE_RANK_HAS_BEGUN";
 
 bool is_in_path(const std::string& program) {
@@ -69,8 +68,7 @@ class SessionFolder {
   std::string path_;
 };
 
-// The processes whose parent this one is: also daemons of mpirun, and ranks of daemons, once it is
-// their subreaper and they are orphans.
+// With daemons of mpirun and ranks, once this process is their subreaper and they are orphans.
 std::vector<pid_t> children() {
   std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
   std::vector<pid_t> all;
@@ -87,7 +85,7 @@ void end_all_children() {
   }
 }
 
-// The text between two others; empty when they are not there.
+// Empty when they are not there.
 std::string between(const std::string& text, std::string_view before, std::string_view after) {
   const auto begin = text.find(before);
   if (begin == std::string::npos) return "";
@@ -96,14 +94,12 @@ std::string between(const std::string& text, std::string_view before, std::strin
   return text.substr(begin + before.size(), end - begin - before.size());
 }
 
-// Of what mpirun and its ranks said on stderr, the line that says most; empty where it is not
-// there.
+// Of what mpirun and its ranks said on stderr, the line that says most, or nothing:
 
 // What a rank says of its own end or of another's; the first.
 std::string line_of_a_rank(const std::string& said) { return between(said, mark, "\n"); }
 
-// Open MPI: "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9
-// (Killed).", of the first that a signal ended.
+// Open MPI, of the first: "mpirun noticed that process rank 1 ... exited on signal 9 (Killed)."
 std::string line_of_a_signal(const std::string& said) {
   const std::string notice = between(said, " noticed that process rank ", ").");
   const std::string rank = notice.substr(0, notice.find(' '));
@@ -219,9 +215,9 @@ class Mpirun {
   int interrupted_by_ = 0;
 };
 
-// Nobody else is to reach ranks of one machine: they have shared memory, and listen nowhere.
-// (mpirun itself listens on every interface for its daemons; Open MPI 4.1's oob/tcp has no choice.)
-// What the user has set in the environment holds.
+// Nobody else is to reach ranks of one machine: they share memory and listen nowhere, unless the
+// user's environment says otherwise. (mpirun itself listens for daemons; oob/tcp of 4.1 has no
+// choice.)
 void stay_in_shared_memory(std::vector<std::string>& command) {
   if (process_environment("PACELINE_HOST_ADDRESS") || process_environment("OMPI_MCA_btl")) return;
   command.insert(command.end(), {"--mca", "btl", "vader,self"});

@@ -7,17 +7,14 @@
 
 namespace paceline::real {
 
-// Runs mpirun with a program as its ranks, and returns the status for the whole as spawn_ranks does
+// Runs mpirun with a program as its ranks, and returns the status as spawn_ranks does
 // (real/launch/spawn.h). `launcher` is mpirun and its options, without -n.
 //
-// Rank 0 has this process's stdin and stdout. What mpirun and the ranks say on stderr is kept: at
-// the end it is passed on when all is well, else one line is written, `paceline-worker: ...`. When
-// a rank has said why it ends, mpirun is given `grace` to end the rest; where no rank has begun
-// within `start`, it is ended (not by a launcher of the user's, whose ranks may be elsewhere).
-// Nothing stays behind: the processes below mpirun are killed, also those that left it, and its
-// session folder is removed.
-//
-// Throws BackendError when there is no mpirun.
+// Rank 0 has this process's stdin and stdout. What is said on stderr is passed on at the end when
+// all is well, else one line, `paceline-worker: ...`. When a rank has said why it ends, mpirun has
+// `grace` to end the rest; where no rank has begun within `start`, it is ended (not the user's
+// launcher, whose ranks may be elsewhere). Processes below mpirun are killed, also those that left
+// it, and its session folder is removed. Throws BackendError when there is no mpirun.
 struct MpirunLimits {
   Seconds grace, start;
 };

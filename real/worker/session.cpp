@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -13,14 +14,11 @@
 #include "real/call_runner.h"
 #include "real/errors.h"
 #include "real/step_runner.h"
-#include "real/team_meeting.h"
-#include "real/worker/cpu_time.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::real {
 namespace {
 
-// The commands of rank 0 to all ranks.
 enum class Verb : char {
   point = 'p',         // get ready for a point: its line
   fill = 'f',          // buffers with inputs of a seed
@@ -46,12 +44,50 @@ Seconds seconds_from(const std::string& text) {
   throw std::runtime_error("another rank says \"" + text + "\" where it should say a time");
 }
 
-// Carries out the verbs of rank 0, on every rank.
+// How busy the CPUs of this machine are between start() and stop(), whatever runs there:
+// /proc/stat, in ticks of 10 ms. Ticks are samples: beside the scheduler's exact times
+// (cpuacct.usage), over 700 half seconds of 13 to 100 % load, at most 0.13 off, and 0.04 where the
+// load is above 0.9.
+class CpuTime {
+ public:
+  void start() { begin_ = now(); }
+  void stop() {
+    const Ticks end = now();
+    sum_.idle += end.idle - begin_.idle;
+    sum_.all += end.all - begin_.all;
+  }
+  // The busy part of all such intervals so far, 0..1; 0 where the machine does not say.
+  [[nodiscard]] double busy() const {
+    if (sum_.all == 0) return 0;
+    return 1.0 - static_cast<double>(sum_.idle) / static_cast<double>(sum_.all);
+  }
+
+ private:
+  struct Ticks {
+    std::uint64_t idle = 0, all = 0;
+  };
+
+  // "cpu user nice system idle iowait irq softirq steal guest ..."; user has guest (proc(5)).
+  static Ticks now() {
+    std::ifstream file("/proc/stat");
+    std::string word;
+    file >> word;
+    Ticks ticks;
+    std::uint64_t value = 0;
+    for (int column = 0; column < 8 && file >> value; ++column) {
+      ticks.all += value;
+      if (column == 3 || column == 4) ticks.idle += value;
+    }
+    return ticks;
+  }
+
+  Ticks begin_, sum_;
+};
+
 class Follower {
  public:
   Follower(Team& team, const SessionOptions& options) : team_(team), options_(options) {}
 
-  // What there is to say of it: a fault, a duration, or intervals.
   std::string do_it(Verb verb, const std::string& text) {
     switch (verb) {
       case Verb::point: return get_ready(text);
@@ -95,13 +131,6 @@ class Follower {
   }
 
   void connect() {
-    const auto all = backends();
-    const auto row = std::ranges::find(all, options_.backend, &Backend::name);
-    if (row == all.end()) throw UsageError("no backend is called " + options_.backend);
-    if (!row->missing.empty() || row->connect == nullptr) {
-      throw BackendError(options_.backend, std::nullopt, "", row->missing);
-    }
-    TeamMeeting meeting(team_);
     ConnectRequest request;
     request.rank = team_.rank();
     request.size = team_.size();
@@ -109,8 +138,8 @@ class Follower {
     // A little more patient than the control plane, which knows who is silent.
     request.timeout = options_.timeout + Seconds(1);
     request.address = team_.address();
-    request.meeting = &meeting;
-    communicator_ = row->connect(request);
+    request.meeting = &team_;
+    communicator_ = require_backend(options_.backend).connect(request);
   }
 
   // Who is late runs it all the same, for the others wait for it.
@@ -138,7 +167,6 @@ class Follower {
   std::vector<std::vector<training::Interval>> steps_;  // of the point
 };
 
-// Rank 0.
 class Leader {
  public:
   Leader(Team& team, Follower& follower, const SessionOptions& options, const SessionLines& lines)
@@ -155,7 +183,6 @@ class Leader {
     return team_.gather(follower_.do_it(verb, text));
   }
 
-  // The first thing that any rank has to say.
   std::string complaint(Verb verb, const std::string& text) {
     for (const auto& said : all(verb, text)) {
       if (!said.empty()) return said;
@@ -194,7 +221,6 @@ class Leader {
     return result_of(point, std::move(measurement), numbers);
   }
 
-  // What the point's call took, out of place and in place.
   Result repeated(const ResolvedPoint& point, CollectiveMode mode) {
     CpuTime cpu;
     cpu.start();
@@ -245,8 +271,7 @@ class Leader {
     }
   }
 
-  // Runs a step everywhere; the longest time that any rank took, servers apart. nullopt when one of
-  // them or a rank was late.
+  // The longest time of any rank, servers apart; nullopt when one of them or a rank was late.
   std::optional<Seconds> step_in_time() {
     const auto said = all(Verb::step, text_of(steady_now() + margin_));
     ++steps_run_;
@@ -304,14 +329,27 @@ class Leader {
   Follower& follower_;
   const SessionOptions& options_;
   const SessionLines& lines_;
-  // Between saying that a step begins and its beginning: enough for a word to get around and for
-  // threads to be there. Doubled whenever it was not.
+  // From saying that a step begins to its beginning. Doubled whenever a rank or a thread was late.
   Seconds margin_{0.02};
   std::size_t steps_run_ = 0;  // of the point
   std::size_t ranks_ = 0;      // of the point, without servers
 };
 
 }  // namespace
+
+Backend require_backend(const std::string& name) {
+  const auto all = backends();
+  const auto row = std::ranges::find(all, name, &Backend::name);
+  if (row == all.end()) {
+    std::string known;
+    for (const Backend& backend : all) {
+      known += (known.empty() ? "" : ", ") + std::string(backend.name);
+    }
+    throw UsageError("no backend is called \"" + name + "\"; there are " + known);
+  }
+  if (!row->missing.empty()) throw BackendError(name, std::nullopt, "", row->missing);
+  return *row;
+}
 
 void serve(Team& team, const SessionOptions& options, const SessionLines& lines) {
   Follower follower(team, options);

@@ -23,8 +23,11 @@ struct SessionLines {
   std::function<void(const std::string& line)> reply;  // results, failures and progress
 };
 
-// One rank's part of a session: measures points until rank 0 has no more. Rank 0 leads, step by
-// step, and all ranks follow. Throws BackendError, and UsageError when the backend is not known.
+// Throws UsageError when there is no such backend, BackendError when it cannot be used here.
+[[nodiscard]] Backend require_backend(const std::string& name);
+
+// One rank's part of a session: measures points until rank 0, which leads, has no more. Throws
+// BackendError, and UsageError when the backend is not known.
 void serve(Team& team, const SessionOptions& options, const SessionLines& lines);
 
 }  // namespace paceline::real

@@ -7,9 +7,8 @@
 
 namespace paceline::real {
 
-// Ranks that are threads of this process: calls `run` in one thread a rank with a team of theirs,
-// and returns when all are back. What the first of them to fail threw is thrown again; the others'
-// calls to their team throw then, too.
+// Calls `run` in one thread per rank with a team of theirs, and returns when all are back. Throws
+// what the first to fail threw; the others' calls to their team throw then, too.
 void with_thread_team(RankCount ranks, const std::function<void(Team&)>& run);
 
 }  // namespace paceline::real

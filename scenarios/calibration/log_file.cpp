@@ -12,9 +12,9 @@
 #include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/collective_log/collective_log.h"
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline {
 namespace {

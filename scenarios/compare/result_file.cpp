@@ -13,7 +13,7 @@
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/archive/input.h"
-#include "traces/formats/device_traces.h"
+#include "traces/formats/formats.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 

@@ -19,7 +19,6 @@
 #include "traces/archive/input.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline {
 namespace {

@@ -14,12 +14,10 @@
 #include "scenarios/files/input_file.h"
 #include "traces/archive/input.h"
 #include "traces/collective_table/collective_table.h"
-#include "traces/formats/collective_logs.h"
-#include "traces/formats/device_traces.h"
-#include "traces/formats/run_records.h"
+#include "traces/formats/formats.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline {
 namespace {

@@ -34,7 +34,7 @@ struct Import {
     traces::CollectiveLog table;
   };
   std::vector<Log> logs;
-  // What else files tell of a run (traces/formats/run_records.h).
+  // What else files tell of a run (traces/formats/formats.h).
   struct Record {
     std::string file;
     traces::RunRecord record;

@@ -2,7 +2,7 @@
 
 
 class CpuBusy:
-    """The sum over all its `with`s, from /proc/stat, as real/worker/cpu_time.h has it."""
+    """The sum over all its `with`s, from /proc/stat, as real/worker/session.cpp has it."""
 
     def __init__(self):
         self.idle = self.all = 0

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/topology/node_topology.h"

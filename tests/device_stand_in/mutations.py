@@ -14,13 +14,12 @@ import sys
 
 CUDA = "real/cuda/device_communicator.cpp"
 KERNELS = "real/cuda/kernels.cu"
-LANE = "real/nccl/lane.cpp"
 NCCL = "real/nccl/communicator.cpp"
 LOCAL = "real/cuda_local/communicator.cpp"
 
 # Name, file, what stands there (once), what stands there then.
 MUTATIONS = [
-    ("none: nothing may be found", LANE, "bool Lane::take(", "bool Lane::take("),
+    ("none: nothing may be found", NCCL, "bool take(", "bool take("),
     ("a receive does not wait for the sender's stream", LOCAL,
      'cuda::check(owner(), "cudaStreamWaitEvent", cudaStreamWaitEvent(on, taken->ready->event(), 0));', ""),
     ("a sender's stream does not wait for the copy", LOCAL,
@@ -46,11 +45,11 @@ MUTATIONS = [
     ("waits do not look for failures", CUDA,
      "if (const std::string wrong = trouble(); !wrong.empty()) fail(call, wrong);", ""),
     ("waits never give up", CUDA, "if (steady_now() - start > timeout_) {", "if (steady_now() - start > timeout_ * 1e3) {"),
-    ("no end of the group", LANE, "const ncclResult_t ended = ncclGroupEnd();", "const ncclResult_t ended = ncclSuccess;"),
-    ("a group is not waited for", LANE, "return wrong.empty() ? settle() : wrong;", "return wrong;"),
-    ("two threads inside a communicator", LANE,
-     "const std::lock_guard lock(inside_);\n      const ncclResult_t state", "const ncclResult_t state"),
-    ("two threads issue on a device", LANE, "const std::scoped_lock lock(issuing_, inside_);", "const std::scoped_lock lock(inside_);"),
+    ("no end of the group", NCCL, "const ncclResult_t ended = ncclGroupEnd();", "const ncclResult_t ended = ncclSuccess;"),
+    ("a group is not waited for", NCCL, "return wrong.empty() ? settle() : wrong;", "return wrong;"),
+    ("two threads inside a communicator", NCCL,
+     "const std::lock_guard lock(inside_);\n        const ncclResult_t state", "const ncclResult_t state"),
+    ("two threads issue on a device", NCCL, "const std::scoped_lock lock(issuing_, inside_);", "const std::scoped_lock lock(inside_);"),
     ("no abort", NCCL, "for (const auto& lane : lanes_) lane->abort();", ""),
     ("an event before what it is to end", NCCL,
      "    return event_at(std::make_shared<Mark>(owner(), native_stream_), \"wait\");",

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 
 namespace {

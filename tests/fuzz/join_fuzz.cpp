@@ -30,7 +30,6 @@
 #include "real/launch/control.h"
 #include "real/launch/greeting.h"
 #include "real/launch/link.h"
-#include "real/team_meeting.h"
 
 namespace {
 
@@ -169,7 +168,7 @@ void call(Control& control, char what) {
   switch (what) {
     case 'b': (void)control.broadcast("text"); break;
     case 'g': (void)control.gather("text"); break;
-    case 'a': (void)TeamMeeting(control).all_gather("text"); break;
+    case 'a': (void)control.all_gather("text"); break;
     case 'r': control.report_failure("reported"); break;
     case 'l': control.leave(); break;
     default: control.barrier();

@@ -26,7 +26,7 @@ class NoCommunicator : public real::Communicator {
   using Communicator::Communicator;
 
  private:
-  std::unique_ptr<real::Buffer> do_allocate(DataType type, ElementCount count) override {
+  std::unique_ptr<real::Buffer> allocate(DataType type, ElementCount count) override {
     return std::make_unique<NoBuffer>(type, count);
   }
   std::vector<real::EventPtr> do_post(std::span<const real::Message>, real::Stream) override {
@@ -36,10 +36,10 @@ class NoCommunicator : public real::Communicator {
               real::Stream) override {}
   void do_copy(real::Buffer&, real::ElementRange, const real::Buffer&, ElementCount,
                real::Stream) override {}
-  [[nodiscard]] bool do_in_order() const override { return false; }
+  [[nodiscard]] bool in_order() const override { return false; }
   void do_finish(real::Stream) override {}
-  [[nodiscard]] Bytes do_piece() const override { return Bytes(1 << 16); }
-  [[nodiscard]] bool do_has_native(collectives::Collective) const override { return true; }
+  [[nodiscard]] Bytes piece() const override { return Bytes(1 << 16); }
+  [[nodiscard]] bool has_native(collectives::Collective) const override { return true; }
   real::EventPtr do_native(const real::NativeCall&) override {
     PACELINE_UNREACHABLE("nothing is called");
   }

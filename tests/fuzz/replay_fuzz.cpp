@@ -10,7 +10,7 @@
 
 #include "models/run/as_it_ran.h"
 #include "tests/fuzz/device_trace_fuzz.h"
-#include "traces/formats/device_traces.h"
+#include "traces/formats/formats.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
 #include "traces/replay/critical_path.h"

@@ -25,7 +25,6 @@
 #include "real/clock.h"
 #include "real/pattern.h"
 #include "real/plan_runner.h"
-#include "real/team_meeting.h"
 #include "tests/real/conformance/group.h"
 
 namespace paceline::test {
@@ -46,7 +45,7 @@ struct Sweep {
 class SweepOfRank {
  public:
   SweepOfRank(real::Team& team, real::Communicator& communicator)
-      : communicator_(communicator), meeting_(team), runner_(communicator) {}
+      : communicator_(communicator), team_(team), runner_(communicator) {}
 
   // Returns how many results were wrong on this rank.
   std::size_t run(const Sweep& sweep) {
@@ -92,12 +91,12 @@ class SweepOfRank {
 
   // The longest of all ranks.
   double seconds_of(const std::function<void()>& call) {
-    (void)meeting_.all_gather("");
+    (void)team_.all_gather("");
     const Seconds start = real::steady_now();
     call();
     double most = 0;
     const auto nanoseconds = std::llround((real::steady_now() - start).value() * 1e9);
-    for (const auto& text : meeting_.all_gather(std::to_string(nanoseconds))) {
+    for (const auto& text : team_.all_gather(std::to_string(nanoseconds))) {
       most = std::max(most, std::stod(text) * 1e-9);
     }
     return most;
@@ -132,7 +131,7 @@ class SweepOfRank {
   }
 
   std::size_t ranks_with(bool fault) {
-    const auto all = meeting_.all_gather(fault ? "1" : "");
+    const auto all = team_.all_gather(fault ? "1" : "");
     return static_cast<std::size_t>(std::ranges::count(all, "1"));
   }
 
@@ -148,7 +147,7 @@ class SweepOfRank {
   }
 
   real::Communicator& communicator_;
-  real::TeamMeeting meeting_;
+  real::Team& team_;
   real::PlanRunner runner_;
   std::uint32_t calls_ = 0;
   std::size_t wrong_ = 0;

@@ -226,7 +226,7 @@ std::vector<CollectiveLog> read_toylog(std::string_view text) {
   return {log};
 }
 """))
-    rows = "traces/formats/collective_logs.cpp"
+    rows = "traces/formats/formats.cpp"
     put_before(rows, r"^\nnamespace paceline::traces", '#include "traces/toylog/toylog.h"\n')
     put_before(rows, r'^    CollectiveLogFormat{"OSU', '    CollectiveLogFormat{"toylog", is_toylog, read_toylog},\n')
     put_before("traces/README.md", r"^\| `ping_pong/`", "| `toylog/` | a toy |\n")

@@ -16,7 +16,7 @@ class ForwardingCommunicator : public real::Communicator {
       : Communicator(inner->rank(), inner->size()), inner_(std::move(inner)) {}
 
  protected:
-  std::unique_ptr<real::Buffer> do_allocate(DataType type, ElementCount count) override {
+  std::unique_ptr<real::Buffer> allocate(DataType type, ElementCount count) override {
     return inner_->allocate(type, count);
   }
   std::vector<real::EventPtr> do_post(std::span<const real::Message> messages,
@@ -31,11 +31,11 @@ class ForwardingCommunicator : public real::Communicator {
                ElementCount begin, real::Stream stream) override {
     inner_->copy(to, range, from, begin, stream);
   }
-  bool do_in_order() const override { return inner_->in_order(); }
+  bool in_order() const override { return inner_->in_order(); }
   void do_finish(real::Stream stream) override { inner_->finish(stream); }
-  Bytes do_piece() const override { return inner_->piece(); }
-  bool do_sends_early() const override { return inner_->sends_early(); }
-  bool do_has_native(collectives::Collective collective) const override {
+  Bytes piece() const override { return inner_->piece(); }
+  bool sends_early() const override { return inner_->sends_early(); }
+  bool has_native(collectives::Collective collective) const override {
     return inner_->has_native(collective);
   }
   real::EventPtr do_native(const real::NativeCall& call) override { return inner_->native(call); }

@@ -35,7 +35,7 @@ class EagerCommunicator : public ForwardingCommunicator {
     }
     return ForwardingCommunicator::do_post(messages, stream);
   }
-  bool do_sends_early() const override { return true; }
+  bool sends_early() const override { return true; }
 
   std::atomic<unsigned> posts_ = 0, notifications_ = 0;
 };

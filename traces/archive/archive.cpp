@@ -22,7 +22,6 @@
 namespace paceline::traces {
 namespace {
 
-// A file or an archive that cannot be read, and why.
 class ArchiveError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -107,8 +106,7 @@ std::string read_on(archive* reader, std::uint64_t enough, std::string& text) {
 
 constexpr std::string_view gzip_begins = "\x1f\x8b";
 
-// What libarchive has unpacked of the last block of a cut gzip file it keeps to itself; of a small
-// file that is all. The text goes on with it.
+// Adds what libarchive keeps of a cut gzip file's last block, which of a small file is all.
 void add_rest_of_gzip(std::string_view packed, std::string& text) {
   constexpr int any_window = 15, gzip_header = 16;  // zlib.h, inflateInit2
   if (!packed.starts_with(gzip_begins) || packed.size() > std::numeric_limits<uInt>::max()) return;
@@ -212,7 +210,7 @@ void take_cut(UnpackedFile file, const Take& take) {
   take(std::move(file));
 }
 
-// Nothing when it is no archive.
+// False when it is no archive.
 bool take_archive(const std::string& path, const Source& source, const Wanted& is_wanted,
                   const Take& take) {
   const Reader reader = opened(source, false);

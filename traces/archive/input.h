@@ -18,14 +18,13 @@ inline constexpr std::string_view standard_input = "-";
 // What messages call a path.
 [[nodiscard]] std::string name_of_input(const std::string& path);
 
-// How long what is no regular file, but for a terminal, may send nothing: programs that begin on
-// many nodes print their first line sooner. A whole number of seconds in this variable replaces it.
+// How long anything but a regular file or a terminal may send nothing: programs on many nodes print
+// their first line sooner. A whole number of seconds in the variable replaces it.
 inline constexpr std::chrono::seconds silence_most{30};
 inline constexpr const char* silence_variable = "PACELINE_INPUT_SECONDS";
 // As these have it; nullopt where the variable is no number of 1 to 1,000,000.
 [[nodiscard]] std::optional<std::chrono::seconds> silence_allowed();
 
-// That was waited for in vain.
 class SilentInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -56,9 +55,9 @@ class Input {
   std::optional<std::uint64_t> size_;
 };
 
-// The bytes of an input that can be read only once, as they come: all, or one more than `most`, or
-// the first where `goes_on` says no to these (at least a MiB, or all). Where they are all they are
-// kept for whoever asks for the same input again. Throws as Input::read(). Thread-safe.
+// The bytes of an input that can be read only once: all, or one more than `most`, or the first (a
+// MiB at least, or all) where `goes_on` says no to them. All are kept for whoever asks for the same
+// input again. Throws as Input::read(). Thread-safe.
 [[nodiscard]] std::shared_ptr<const std::string> bytes_of_stream(
     std::unique_ptr<Input> input, std::uint64_t most,
     const std::function<bool(const std::string& first)>& goes_on);

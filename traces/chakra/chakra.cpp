@@ -7,7 +7,6 @@
 
 #include "traces/chakra/node.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

@@ -33,24 +33,21 @@ struct File {
   bool has_starts = false;
 };
 
-// Whether the bytes begin as such a file does: with a message that is Metadata, alone or before a
-// message that is a Node.
+// A message that is Metadata, alone or before a message that is a Node.
 [[nodiscard]] bool begins_as_file(std::string_view bytes);
 
-// Throws FormatError, with the byte or the node in its message, for what is cut off or no message,
-// is longer than schema.h allows, or has a node without an id or an id twice.
+// Throws FormatError, with the byte or the node in its message, for what is cut off, no message or
+// longer than schema.h allows, and for a node without an id or an id twice.
 [[nodiscard]] File parse_file(std::string_view bytes);
 
-// Gives every node the earliest start that its dependencies allow, from 0 on; what durations say is
-// all that takes time. Nodes are walked in the order of their ids as far as dependencies allow, so
-// that the same file has the same times:
-//   - a node waits for the end of its data_deps;
-//   - and for that of its ctrl_deps: those are the calls that it is inside of, which converters
-//     split into parts before and after it, so that a node may wait for itself. Where no node can
-//     go on, the one of the lowest id whose data_deps are done does not wait for its ctrl_deps; nor
-//     does any for those that are not in the file;
-//   - a node waits for the one before it on its stream, or its thread of the host, in the order of
-//     the walk. Files lack many of these; made so, they cannot wait for each other.
+// Gives every node the earliest start that its dependencies allow, from 0 on. Nodes are walked in
+// the order of their ids as far as dependencies allow, so that the same file has the same times. A
+// node waits
+//   - for the end of its data_deps;
+//   - for that of its ctrl_deps, the calls that it is inside of: converters split those into parts
+//     before and after it, so a node may wait for itself. Where no node can go on, the lowest id
+//     whose data_deps are done does not wait for these; nor does any for those that the file lacks;
+//   - for the one before it on its stream, or its thread of the host, in the order of the walk.
 // Throws FormatError for data_deps that the file lacks or that wait for each other, naming nodes,
 // and for what ends later than a trace can.
 void schedule(File& file);

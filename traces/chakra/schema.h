@@ -6,8 +6,7 @@
 
 #include "models/collectives/plan.h"
 
-// Numbers and names of the Chakra schema (mlcommons/chakra, et_def.proto, 0.0.4), and of
-// attributes.
+// Numbers and names of the Chakra schema (mlcommons/chakra, et_def.proto, 0.0.4).
 namespace paceline::traces::chakra {
 
 enum class NodeType : std::int32_t {

@@ -30,8 +30,7 @@ struct TimedSpan {
   TraceTime start, end;
 };
 
-// By start, then end; of those that are the same, in program order: what an operation waits for is
-// before it.
+// By start, then end, then program order: what an operation waits for is before it.
 std::vector<TimedSpan> in_order(const std::vector<Span>& spans) {
   std::vector<TimedSpan> timed;
   for (const Span& span : spans) {
@@ -43,8 +42,7 @@ std::vector<TimedSpan> in_order(const std::vector<Span>& spans) {
   return timed;
 }
 
-// What each operation waits for, by operation: what it comes after, what released it, and on a lane
-// of one slot the one before it in the queue.
+// By operation: what it comes after, what released it, and on a lane of one slot the one before it.
 std::vector<std::vector<training::OperationId>> waits_of(const training::StepProgram& program,
                                                          const std::vector<Span>& spans) {
   std::vector<std::vector<training::OperationId>> all;

@@ -6,16 +6,15 @@
 
 #include "traces/collective_log/collective_log.h"
 
-// A table of comma-separated values with a header: size(B), time(us) or time(ns), time(ms),
-// time(s); several columns of times are repetitions; others are passed over. Comments before it may
-// say "# GPUs: 8", "# nodes: 1" and "# collective: all_reduce". Several tables may follow each
-// other.
+// Comma-separated values below a header: size(B), time(us) or time(ns), time(ms), time(s); several
+// columns of times are repetitions; others are passed over. Comments before may say "# GPUs: 8", "#
+// nodes: 1" and "# collective: all_reduce". Several tables may follow each other.
 namespace paceline::traces {
 
 [[nodiscard]] bool is_collective_table(std::string_view text);
 [[nodiscard]] std::vector<CollectiveLog> read_collective_table(std::string_view text);
 
-// The columns of such a table, which may also be of ping-pongs.
+// Which may also be of ping-pongs.
 class SizeTimeColumns {
  public:
   SizeTimeColumns() = default;
@@ -37,8 +36,8 @@ class SizeTimeColumns {
   std::vector<double> units_;  // by column: -1: size; 0: passed over; else the seconds of a unit
 };
 
-// How a table that somebody made by hand is to be written, where a text is one that no format
-// takes: three rows or more of as many cells, most of them numbers; else empty.
+// How to write a table made by hand, where no format takes a text with three rows or more of as
+// many cells, most of them numbers; else empty.
 [[nodiscard]] std::string hint_for_table(std::string_view text);
 
 }  // namespace paceline::traces

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view size_column = "size(B)";
 
-// Seconds of a time column's unit, by its header; 0 for a column of something else.
+// 0 for a column of something else.
 double time_unit_of(std::string_view name) {
   constexpr std::pair<std::string_view, double> units[] = {
       {"time(s)", 1.0}, {"time(ms)", 1e-3}, {"time(us)", 1e-6}, {"time(ns)", 1e-9}};

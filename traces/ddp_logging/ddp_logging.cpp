@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "traces/ddp_logging/reports.h"
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -20,7 +19,6 @@ using ddp_logging::Kind;
 using ddp_logging::Report;
 using Cell = RunRecord::Cell;
 
-constexpr std::size_t first_of_json = std::size_t{1} << 20U;
 constexpr const char* what_to_give =
     "give what _get_ddp_logging_data() returns, or the log of TORCH_DISTRIBUTED_DEBUG=DETAIL";
 
@@ -50,7 +48,6 @@ std::vector<Bytes> sizes_of(const Report& report, std::string_view key) {
   return sizes;
 }
 
-// How many values of a key cannot be.
 std::size_t unreadable_in(const Report& report, std::string_view key, Kind kind) {
   // A day is longer than any step, and 2^56 bytes are more than the memory of any cluster.
   constexpr std::uint64_t time_most_ns = 86'400'000'000'000, most = std::uint64_t{1} << 56U;
@@ -122,7 +119,6 @@ std::optional<Seconds> time_of(const Report& report, std::string_view key) {
   return Seconds(static_cast<double>(*value) * 1e-9);
 }
 
-// Of one rank.
 struct RankTimes {
   std::optional<Seconds> forward;        // to the start of the backward
   std::optional<Seconds> backward;       // to its last gradient
@@ -168,8 +164,7 @@ void add_facts(const Run& run, RunRecord& record) {
                                   : kind == Kind::bytes ? Cell(Bytes(number))
                                                         : Cell(number)});
   }
-  // Rebuilt buckets are in the order in which gradients are ready: the first has a limit of its
-  // own.
+  // Rebuilt buckets are in the order of ready gradients; the first has a limit of its own.
   const auto limits = sizes_of(run.all, "rebuilt_bucket_size_limits");
   if (!limits.empty()) record.facts.push_back({"first bucket", limits.front()});
   const auto unused = run.all.number("unused_parameter_size").value_or(0);
@@ -221,8 +216,7 @@ void add_times(const Run& run, const std::string& which, const char* title, RunR
   record.add(std::move(table));
 }
 
-// Of those that compute between the first and the last bucket of a step, the one that takes longest
-// is what the others wait for.
+// The rank that computes longest is what the others wait for.
 void add_slowest(const Run& run, RunRecord& record) {
   std::vector<std::pair<Seconds, std::uint64_t>> computes;
   for (const auto& [rank, report] : run.ranks) {
@@ -272,8 +266,8 @@ void add_settings(const Run& run, RunRecord& record) {
   if (ranks) settings.emplace_back("gpus", std::to_string(*ranks));
 }
 
-// What the figures are, as torch takes them: from the first bucket's all-reduce to the end of the
-// last one, gaps between them and late ranks included.
+// As torch takes the figures: from the first bucket's all-reduce to the end of the last one, with
+// gaps between them and late ranks.
 void add_meaning(const Run& run, RunRecord& record) {
   const bool has_times = std::ranges::any_of(
       run.ranks, [](const auto& one) { return averages(one.second).backward.has_value(); });
@@ -333,13 +327,11 @@ void add_doubts(const Run& run, const ddp_logging::Reports& found, RunRecord& re
 }  // namespace
 
 bool is_ddp_logging(std::string_view text) {
-  if (!may_begin_text(text.substr(0, first_of_json))) return false;
-  // Traces of profilers are JSON, and long.
-  if (begins_as_json(text)) text = text.substr(0, first_of_json);
   // The cap of buckets stands in recordings of ours, too (torch/).
-  return contains_any(text, {"DDP Initialized with:", "Avg backward comm. time:",
-                             "'total_parameter_size_bytes'", "\"total_parameter_size_bytes\"",
-                             "'avg_backward_comm_time'", "\"avg_backward_comm_time\""});
+  return contains_any(
+      searched(text),
+      {"DDP Initialized with:", "Avg backward comm. time:", "'total_parameter_size_bytes'",
+       "\"total_parameter_size_bytes\"", "'avg_backward_comm_time'", "\"avg_backward_comm_time\""});
 }
 
 RunRecord read_ddp_logging(std::string_view text) {

@@ -28,7 +28,7 @@ bool is_apostrophe(std::string_view line, std::size_t at) {
 }
 
 // Dictionaries in the lines of a text, as print(), pprint, rich and json write them: over several
-// lines, long strings in pieces, inside others. What is around them is passed over.
+// lines, long strings in pieces, inside others.
 class Dictionaries {
  public:
   void take(std::size_t number, std::string_view line) {
@@ -65,8 +65,8 @@ class Dictionaries {
   }
 
  private:
-  // These return where the line goes on. A quote that nothing closes is an apostrophe, but for a
-  // list of buckets that a terminal broke.
+  // These return where the line goes on. A quote without an end is an apostrophe, but for a list of
+  // buckets that a terminal broke.
   std::size_t take_string(std::string_view line, std::size_t at, char quote) {
     std::size_t end = at;
     while (end < line.size() && line[end] != quote) end += line[end] == '\\' ? 2U : 1U;
@@ -133,7 +133,7 @@ class Dictionaries {
   Reports found_;
 };
 
-// What is between two marks; empty where one is not there.
+// Empty where a mark is not there.
 std::string_view between(std::string_view line, std::string_view before, std::string_view after) {
   const auto rest = behind(line, before);
   if (!rest) return {};
@@ -190,8 +190,7 @@ class Messages {
     return value.empty() || report_.values.try_emplace(std::string(key), value).second;
   }
 
-  // "[Rank 1 / 2] [before iteration 20] Training Net unused_parameter_size=0"; without the
-  // iteration until torch 1.9.
+  // "[Rank 1 / 2] [before iteration 20] Training Net unused_parameter_size=0"; 1.9: no iteration.
   void take_heading(std::string_view line) {
     put("rank", between(line, "[Rank ", "/"));
     put("world_size", between(line.substr(line.find("[Rank ")), "/", "]"));

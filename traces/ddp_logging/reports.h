@@ -10,7 +10,7 @@
 
 namespace paceline::traces::ddp_logging {
 
-// What one rank said of itself at one time: values by torch's own keys, as they are spelled.
+// Of one rank at one time: values by torch's own keys, as they are spelled.
 struct Report {
   std::size_t line = 0;  // where it begins
   std::map<std::string, std::string, std::less<>> values;
@@ -25,13 +25,11 @@ struct Reports {
   std::size_t mixed = 0;        // lines of two ranks in one another, left out
 };
 
-// What torch writes under a key.
 enum class Kind : std::uint8_t { text, count, bytes, sizes, flag, nanoseconds };
 // nullopt of a key that is of no use here.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view key);
 
-// Every dictionary that has keys of DistributedDataParallel's logging, however it is laid out and
-// whatever is around it, and every message of torch's logger.
+// Every dictionary with such keys, however it is laid out, and every message of torch's logger.
 [[nodiscard]] Reports reports_of(std::string_view text);
 
 }  // namespace paceline::traces::ddp_logging

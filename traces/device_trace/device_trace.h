@@ -12,14 +12,24 @@
 
 namespace paceline::traces {
 
-// Nanoseconds since the earliest event of a trace. Profilers count in parts of a microsecond since
-// an epoch, which no double keeps; hosts' clocks do not agree, so nothing compares those of two
-// ranks, but for what calls_by_clock (learn/) says of them.
+// Ranks of a traced run: more were never traced. A file that says more is refused before anything
+// is made as large.
+inline constexpr std::uint32_t traced_ranks_most = 65'536;
+
+// "100000, more than the 65536 that a run may have", for messages.
+[[nodiscard]] inline std::string more_than_a_run_has(std::uint64_t ranks) {
+  return std::to_string(ranks) + ", more than the " + std::to_string(traced_ranks_most) +
+         " that a run may have";
+}
+
+// Nanoseconds since the earliest event of a trace: a double does not keep parts of a microsecond
+// since an epoch. Hosts' clocks disagree, so ranks' times are not compared, but by calls_by_clock
+// (learn/).
 using TraceTime = std::int64_t;
 
 inline Seconds seconds_of(TraceTime time) { return Seconds(static_cast<double>(time) * 1e-9); }
 
-// One collective as the host called it, with as much of it as the trace records.
+// One collective as the host called it, as far as the trace records it.
 struct TracedCollective {
   std::string name;  // of what ran it; empty where the format has none, or a kernel's
   std::string kind;  // as the trace spells it: allreduce, all_to_allv, send
@@ -66,7 +76,6 @@ struct DeviceTrace {
     std::uint64_t thread;
     std::uint32_t name;
   };
-  // A tensor whose gradients are reduced.
   struct Parameter {
     std::string name;
     ElementCount count;
@@ -88,7 +97,7 @@ struct DeviceTrace {
     std::optional<std::uint32_t> stream = std::nullopt;  // that waits; not recorded: any
   };
 
-  // Ranks that call collectives together, under the name that collectives have as their group.
+  // Under the name that collectives have as their group.
   struct Group {
     std::string name;
     std::vector<Rank> ranks;
@@ -104,13 +113,12 @@ struct DeviceTrace {
   std::vector<Task> tasks;
   bool work_is_of_host = false;  // tasks are operations of the host, as there was no device
   std::vector<Range> ranges;
-  // In the order of registration, or where only gradients are recorded, one for each of them; empty
-  // where neither is, or not of all gradients.
+  // In the order of registration, or one per gradient; empty where not all are recorded.
   std::vector<Parameter> parameters;
   std::vector<Gradient> gradients;
   std::vector<TracedCollective> collectives;
   std::vector<Group> groups;  // where the format lists them apart from calls
-  // In the order of the host; without those that calls of collectives make, where streams are not
+  // In the order of the host, without those made by calls of collectives where streams are not
   // recorded. Empty where the trace tells nothing of waiting.
   std::vector<Wait> waits;
   // Whether operations of the host are recorded, and anything of a backward pass or an optimizer.
@@ -119,8 +127,7 @@ struct DeviceTrace {
   bool has_times = true;
   // Of time 0, nanoseconds since 1970 by the host's clock, where the format tells.
   std::optional<TraceTime> since_epoch;
-  // The host looked now and then whether collectives had ended: on the device their lengths are
-  // right, and their ends up to so much late.
+  // The host looked now and then whether collectives had ended: their ends are up to so much late.
   bool has_late_ends = false;
   std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
   bool is_cut = false;                               // the file ends in the middle

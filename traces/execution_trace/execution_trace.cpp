@@ -25,8 +25,8 @@ using pytorch::recorded_call;
 constexpr const char* what_to_give =
     "give the JSON that ExecutionTraceObserver writes, whole and unpacked";
 
-// What an operation took or gave: a value, a shape and a type each. As the file spells them:
-// strings without quotes, lists from bracket to bracket.
+// What an operation took or gave, as the file spells it: strings without quotes, lists from bracket
+// to bracket.
 struct Operands {
   std::vector<std::string_view> values, shapes, types;
 };
@@ -47,7 +47,6 @@ constexpr std::pair<std::string_view, std::string_view Attributes::*> attribute_
     {"global_rank_start", &Attributes::first_rank},
     {"global_rank_stride", &Attributes::rank_stride}};
 
-// One element of `nodes`.
 struct Node {
   std::optional<std::uint64_t> id, parent;
   std::string_view name;
@@ -59,13 +58,11 @@ struct Node {
 constexpr std::string_view groups_node = "## process_group:init ##";
 constexpr std::string_view operation_call = "c10d::";
 
-// Whether anything but where it stands is used of a node.
 bool needs_operands(std::string_view name) {
   return name == recorded_call || name.starts_with(annotated_call) ||
          name.starts_with(operation_call) || name == groups_node;
 }
 
-// A process group, as the trace's "## process_group:init ##" tells it.
 struct Group {
   std::string name;
   std::string number;  // of its backend, by which files of before 1.1.0 name it; may be empty
@@ -76,9 +73,9 @@ struct Group {
 
 constexpr std::size_t kind_most = 64;  // characters
 
-// The elements of the largest operand that is a tensor or a list of them, and their type: of an
-// all-gather's input and list of outputs it is the list. Types are "Tensor(float)",
-// "GenericList[Tensor(long int)]", "GenericList[GenericList[Tensor(float),Tensor(float)]]".
+// Of the largest operand that is a tensor or a list of them, as an all-gather's outputs:
+// "Tensor(float)", "GenericList[Tensor(long int)]",
+// "GenericList[GenericList[Tensor(float),Tensor(float)]]".
 struct Largest {
   std::optional<std::uint64_t> elements;
   std::optional<ElementSize> element_size;
@@ -211,7 +208,6 @@ std::optional<TracedCollective> recorded_by(const Node& node, const std::vector<
   return call;
 }
 
-// By its operands alone.
 TracedCollective sized(const Node& node, std::string_view kind) {
   TracedCollective call;
   call.kind = kind.substr(0, kind_most);
@@ -222,8 +218,8 @@ TracedCollective sized(const Node& node, std::string_view kind) {
   return call;
 }
 
-// What one node records of a collective, times left at 0; nullopt for a node that is no call: those
-// that wait for one, and all names but record_param_comms, nccl:... and c10d::...
+// A node's collective, times left at 0; nullopt for a node that waits for one, and of any name but
+// record_param_comms, nccl:... and c10d::...
 std::optional<TracedCollective> call_of(const Node& node, const std::vector<Group>& groups) {
   if (node.name == recorded_call) return recorded_by(node, groups);
   std::string_view kind = node.name;
@@ -242,21 +238,36 @@ std::optional<TracedCollective> call_of(const Node& node, const std::vector<Grou
   return sized(node, kind);
 }
 
-// Which of the nodes of one call records most.
 int preference_of(const Node& node) {
   if (node.name == recorded_call) return 0;
   return node.name.starts_with(annotated_call) ? 1 : 2;
 }
 
-// Turns nodes, in any order, into a trace. What nodes have stays where it is until the end.
+// Builds a trace from nodes in any order. Nodes are views of the text, which has to outlive it.
 class Gathering {
  public:
-  void take(const Node& node);
-  void take_broken() { ++trace_.events, ++trace_.skipped; }  // an element that is no node
-  void take_group(Group group);
+  void take(const Node& node) {
+    ++trace_.events;
+    if (!node.id || node.name.empty()) {
+      ++trace_.skipped;
+      return;
+    }
+    const bool may_be_call = node.name != groups_node && needs_operands(node.name);
+    places_.push_back({*node.id, node.parent.value_or(0), may_be_call ? nodes_.size() : none});
+    if (may_be_call) nodes_.push_back(node);
+  }
 
-  // Precondition: once.
-  [[nodiscard]] DeviceTrace trace();
+  void take_broken() { ++trace_.events, ++trace_.skipped; }  // an element that is no node
+  void take_group(Group group) {
+    if (group.is_whole_world) trace_.world_size = group.size;
+    groups_.push_back(std::move(group));
+  }
+
+  [[nodiscard]] DeviceTrace trace() {
+    trace_.has_times = false;
+    describe(find_calls());
+    return std::move(trace_);
+  }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -265,87 +276,62 @@ class Gathering {
     std::size_t node;          // in nodes_, of those that record a collective
     std::size_t call = none;   // the one that it is, or is inside of
   };
-  // Of the calls of trace_, the nodes that record each.
+  // By call of trace_, the nodes that record it.
   using CallNodes = std::vector<std::vector<std::size_t>>;
 
-  [[nodiscard]] CallNodes find_calls();
-  void describe(const CallNodes& call_nodes);
+  // Nodes are numbered as they begin, a parent before its children: one pass in that order finds
+  // the outermost call around each.
+  [[nodiscard]] CallNodes find_calls() {
+    std::ranges::stable_sort(places_, {}, &Place::id);
+    CallNodes call_nodes;
+    for (std::size_t at = 0; at < places_.size(); ++at) {
+      Place& place = places_[at];
+      if (at > 0 && places_[at - 1].id == place.id) {
+        ++trace_.skipped;  // an id that another node has
+        continue;
+      }
+      const auto parent = std::ranges::lower_bound(
+          places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(at), place.parent, {},
+          &Place::id);
+      if (place.parent < place.id && parent->id == place.parent) place.call = parent->call;
+      if (place.node == none || !call_of(nodes_[place.node], {})) continue;
+      if (place.call == none) {
+        place.call = call_nodes.size();
+        call_nodes.emplace_back();
+        TracedCollective call;
+        call.called = call.returned = static_cast<TraceTime>(at);
+        trace_.collectives.push_back(std::move(call));
+      }
+      trace_.collectives[place.call].returned = static_cast<TraceTime>(at);
+      call_nodes[place.call].push_back(place.node);
+    }
+    return call_nodes;
+  }
+
+  void describe(const CallNodes& call_nodes) {
+    // A file of a few bytes a call may list thousands of ranks for each.
+    std::size_t ranks_left = std::size_t{1} << 24U;
+    for (std::size_t i = 0; i < call_nodes.size(); ++i) {
+      std::vector<std::size_t> by_preference = call_nodes[i];
+      std::ranges::stable_sort(by_preference, {},
+                               [&](std::size_t node) { return preference_of(nodes_[node]); });
+      TracedCollective call;
+      for (const std::size_t node : by_preference) {
+        if (auto more = call_of(nodes_[node], groups_)) pytorch::complete(call, *std::move(more));
+      }
+      if (call.ranks.size() > ranks_left) call.ranks.clear();
+      ranks_left -= call.ranks.size();
+      call.called = trace_.collectives[i].called;
+      call.returned = trace_.collectives[i].returned;
+      trace_.collectives[i] = std::move(call);
+    }
+  }
 
   DeviceTrace trace_;
   std::vector<Place> places_;
   std::vector<Node> nodes_;
   std::vector<Group> groups_;
 };
-
-void Gathering::take(const Node& node) {
-  ++trace_.events;
-  if (!node.id || node.name.empty()) {
-    ++trace_.skipped;
-    return;
-  }
-  const bool may_be_call = node.name != groups_node && needs_operands(node.name);
-  places_.push_back({*node.id, node.parent.value_or(0), may_be_call ? nodes_.size() : none});
-  if (may_be_call) nodes_.push_back(node);
-}
-
-void Gathering::take_group(Group group) {
-  if (group.is_whole_world) trace_.world_size = group.size;
-  groups_.push_back(std::move(group));
-}
-
-// Nodes are numbered as they begin, a parent before its children: in that order one pass finds the
-// outermost call that each is in. A parent that is not before its child is no parent.
-Gathering::CallNodes Gathering::find_calls() {
-  std::ranges::stable_sort(places_, {}, &Place::id);
-  CallNodes call_nodes;
-  for (std::size_t at = 0; at < places_.size(); ++at) {
-    Place& place = places_[at];
-    if (at > 0 && places_[at - 1].id == place.id) {
-      ++trace_.skipped;  // an id that another node has
-      continue;
-    }
-    const auto parent =
-        std::ranges::lower_bound(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(at),
-                                 place.parent, {}, &Place::id);
-    if (place.parent < place.id && parent->id == place.parent) place.call = parent->call;
-    if (place.node == none || !call_of(nodes_[place.node], {})) continue;
-    if (place.call == none) {
-      place.call = call_nodes.size();
-      call_nodes.emplace_back();
-      TracedCollective call;
-      call.called = call.returned = static_cast<TraceTime>(at);
-      trace_.collectives.push_back(std::move(call));
-    }
-    trace_.collectives[place.call].returned = static_cast<TraceTime>(at);
-    call_nodes[place.call].push_back(place.node);
-  }
-  return call_nodes;
-}
-
-void Gathering::describe(const CallNodes& call_nodes) {
-  // A file of a few bytes a call may list thousands of ranks for each.
-  std::size_t ranks_left = std::size_t{1} << 24U;
-  for (std::size_t i = 0; i < call_nodes.size(); ++i) {
-    std::vector<std::size_t> by_preference = call_nodes[i];
-    std::ranges::stable_sort(by_preference, {},
-                             [&](std::size_t node) { return preference_of(nodes_[node]); });
-    TracedCollective call;
-    for (const std::size_t node : by_preference) {
-      if (auto more = call_of(nodes_[node], groups_)) pytorch::complete(call, *std::move(more));
-    }
-    if (call.ranks.size() > ranks_left) call.ranks.clear();
-    ranks_left -= call.ranks.size();
-    call.called = trace_.collectives[i].called;
-    call.returned = trace_.collectives[i].returned;
-    trace_.collectives[i] = std::move(call);
-  }
-}
-
-DeviceTrace Gathering::trace() {
-  trace_.has_times = false;
-  describe(find_calls());
-  return std::move(trace_);
-}
 
 std::vector<std::string_view> list_of(ondemand::value value) {
   std::vector<std::string_view> list;
@@ -449,7 +435,6 @@ void take_groups(std::string_view spelling, Gathering& gathering) {
   }
 }
 
-// Whether the text has nodes.
 bool take_all(ondemand::document& document, Gathering& gathering) {
   bool has_nodes = false;
   for (ondemand::field field : document.get_object()) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/json/on_demand.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"
@@ -32,7 +32,7 @@ struct Group {
   std::vector<Rank> ranks;
 };
 
-// An entry as the file has it, as far as it is of use. Views of the text.
+// Views of the text.
 struct Entry {
   std::string_view name, state, input_sizes, output_sizes, input_types, output_types;
   std::string_view created, completed, duration_ms, collective_number, message_number, number;

@@ -9,7 +9,7 @@
 #include "traces/chakra/chakra.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/ddp_logging/ddp_logging.h"
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/execution_trace/execution_trace.h"
 #include "traces/flight_recorder/flight_recorder.h"
 #include "traces/formats/add_format.h"
@@ -22,7 +22,7 @@
 #include "traces/paceline_result/paceline_result.h"
 #include "traces/perfetto/perfetto.h"
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 #include "traces/torch/recording.h"
 
 namespace paceline::traces {

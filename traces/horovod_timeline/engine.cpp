@@ -6,11 +6,10 @@
 #include <array>
 #include <cstring>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/json/on_demand.h"
 #include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces::horovod {
 namespace {
@@ -228,9 +227,9 @@ void Engine::begin_operation(TimelineTensor& tensor, TraceTime at) {
   is_cycle_used_ = true;
 }
 
-// The tensors of a call begin its transfer one after the other, before any of them ends it
-// (ActivityStartAll and ActivityEndAll). A second transfer of a tensor's operation, as between
-// nodes after one within them, is of the same call.
+// The tensors of a call begin its transfer one after the other, before any ends it
+// (ActivityStartAll, ActivityEndAll). A second transfer of an operation, as between nodes, is of
+// the same call.
 void Engine::begin_transfer(std::uint32_t name, TimelineTensor& tensor, TraceTime at) {
   const auto same = together_.find(name);
   const bool joins = same != together_.end() && tensor.together != same->second.number &&

@@ -27,7 +27,6 @@ struct TimelineEvent {
   std::string_view process_name, type, shape, since_epoch_us;
 };
 
-// What else a file had.
 struct TimelineText {
   std::uint64_t events = 0, broken = 0;
   std::size_t first_broken_line = 0;
@@ -35,9 +34,8 @@ struct TimelineText {
   bool is_cut = false;       // in the middle of the last event
 };
 
-// Calls `take` with each event, in the order of the file. The list need not be closed, nor have its
-// commas; what is no event is counted and passed over. Events may share lines or have several.
-// One pass; O(1) memory.
+// Calls `take` with each event, in the order of the file. The list need not be closed, nor have
+// commas or line breaks; what is no event is counted and passed over. One pass; O(1) memory.
 [[nodiscard]] TimelineText for_each_event(std::string_view text,
                                           const std::function<void(const TimelineEvent&)>& take);
 
@@ -78,7 +76,6 @@ struct TimelineTensor {
   std::uint64_t together = 0;                              // Engine's: its latest
 };
 
-// Takes events in the order of the file.
 class Engine {
  public:
   void take(const TimelineEvent& event);
@@ -125,8 +122,8 @@ class Engine {
   bool is_cycle_used_ = false;
 };
 
-// A negotiation is of the ranks that were late, not of the order in which one message after the
-// other was read, where ticks are further apart: half of Horovod's least usual cycle (1 ms).
+// Ticks further apart than half of Horovod's least usual cycle (1 ms) tell late ranks; others only
+// the order in which messages were read.
 inline constexpr TraceTime late_ns = 500'000;
 
 // NCCL_ALLREDUCE, MPI_BCAST: what moves data between ranks.

@@ -16,7 +16,6 @@
 #include "traces/json/on_demand.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -65,7 +64,6 @@ Table activities(const Engine& engine, std::vector<std::string>& notes) {
   return table;
 }
 
-// Calls that send as much of as many tensors.
 Table calls(const Engine& engine, std::vector<std::string>& notes) {
   using Like = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
   std::map<Like, std::vector<Seconds>> alike;
@@ -178,8 +176,8 @@ void add_calls(const Engine& engine, RunRecord& record) {
       to_text(Bytes(largest))));
 }
 
-// Most cycles find nothing to do, or little, and last as long as the engine sleeps. Where fewer
-// than half are alike, they last as long as what they did.
+// Most cycles do little and last as long as the engine sleeps; where fewer than half are alike, as
+// long as what they did.
 void add_cycles(const Engine& engine, RunRecord& record) {
   if (engine.cycles.empty()) {
     record.notes.push_back(

@@ -7,8 +7,7 @@
 #include "models/text/fields.h"
 #include "traces/json/json_value.h"
 
-// Reads what JsonWriter writes of a type: an object by the table of its fields, a list, or a
-// scalar.
+// Reads what JsonWriter writes of a type: an object by the table of its fields, a list, a scalar.
 namespace paceline::traces {
 
 template <class T>

@@ -17,7 +17,6 @@ namespace {
 constexpr std::array types_of_values{"null",   "boolean", "number", "number",
                                      "number", "string",  "array",  "object"};
 
-// Whether a number is one, but larger than any double.
 bool is_beyond_bounds(std::string_view token) {
   while (!token.empty() && token.back() <= ' ') token.remove_suffix(1);
   double value = 0;
@@ -26,7 +25,7 @@ bool is_beyond_bounds(std::string_view token) {
   return read.ec == std::errc::result_out_of_range && read.ptr == end;
 }
 
-// Reads one text; a Value is simdjson's, or its document.
+// A Value is simdjson's, or its document.
 class Reader {
  public:
   explicit Reader(const char* what_to_give) : what_to_give_(what_to_give) {}

@@ -15,8 +15,8 @@
 #include "models/units/quantity.h"
 #include "models/words.h"
 
-// JSON as a tree of values, for texts that fit memory several times; `on_demand.h` is for larger
-// ones. What a value is not, or lacks, throws std::runtime_error that names its key or place.
+// JSON as a tree of values, for texts that fit memory several times (`on_demand.h`: larger ones).
+// What a value is not, or lacks, throws std::runtime_error that names its key or place.
 namespace paceline::traces {
 
 template <class T>
@@ -47,8 +47,8 @@ class JsonValue {
   [[nodiscard]] const List& list() const;
   [[nodiscard]] const Object& object() const;
 
-  // A scalar: truth, a number, a text, a quantity (SI), or a word of an enumeration. A whole number
-  // is one that fits: -1, 1.5 and 1e300 are errors.
+  // A scalar: truth, a number, a text, a quantity (SI), or a word of an enumeration. Whole numbers
+  // fit: -1, 1.5 and 1e300 are errors.
   template <class T>
   [[nodiscard]] T get() const;
 
@@ -58,8 +58,7 @@ class JsonValue {
   [[nodiscard]] std::string_view text_or_empty() const;
   [[nodiscard]] const List& list_or_empty() const;
 
-  // The member of an object, the last of several with that key; nullptr where it has none or is no
-  // object.
+  // The member of an object, the last of several; nullptr where it has none or is no object.
   [[nodiscard]] const JsonValue* find(std::string_view key) const;
   // The same; a null where there is none.
   [[nodiscard]] const JsonValue& operator[](std::string_view key) const;

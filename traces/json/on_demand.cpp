@@ -6,7 +6,7 @@
 #include <string>
 
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
@@ -37,9 +37,8 @@ constexpr bool watches_memory = false;
 constexpr bool watches_memory = false;
 #endif
 
-// simdjson reads a few bytes behind a text, whatever they are. Where they are on the page of its
-// last byte that can do no harm, and saves a copy of the file: all but one text in sixty. A
-// sanitizer that watches memory would object.
+// simdjson reads a few bytes behind a text. On the page of its last byte that is harmless, and
+// saves a copy of all but one file in sixty; a sanitizer that watches memory would object.
 bool can_be_read_behind(std::string_view text) {
   if (watches_memory) return false;
   constexpr std::uintptr_t page = 4096;  // the least there is

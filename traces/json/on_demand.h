@@ -16,8 +16,8 @@ namespace paceline::traces {
 
 namespace ondemand = simdjson::ondemand;
 
-// A value as the text has it: strings without quotes, lists with their brackets, objects as
-// nothing. These are inline: they run for each of millions of fields.
+// A value as the text has it: strings without quotes, lists with brackets, objects as nothing.
+// Inline, as these run for millions of fields.
 [[nodiscard]] inline std::string_view spelled(ondemand::value value) {
   std::string_view token = value.raw_json_token();
   while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
@@ -48,24 +48,22 @@ namespace ondemand = simdjson::ondemand;
   return value.type().value() == ondemand::json_type::array;
 }
 
-// The first 64 KiB of an object (the properties of 16 devices are 8), from its brace on; empty for
-// what is none. Of an array, from its bracket on.
+// The first 64 KiB of an object, or an array, from its bracket on (the properties of 16 devices are
+// 8); empty for what is none.
 [[nodiscard]] std::string_view beginning_of_object(std::string_view json);
 [[nodiscard]] std::string_view beginning_of_array(std::string_view json);
 
-// Of a JSON text that ends in the middle of its object or list, up to the last value of at most
-// `depth` brackets that is whole, with the brackets closed behind it: {"a": [{}, {"b": 1 becomes
-// {"a": [{}]} at a depth of 2. nullopt where no bracket is open at its end, which is not what it
-// lacks, or no such value is whole. A copy of the text; one pass.
+// Of a JSON text that ends inside its object or list, up to the last whole value of at most `depth`
+// brackets, closed behind it: {"a": [{}, {"b": 1 becomes {"a": [{}]} at a depth of 2. nullopt where
+// no bracket is open at the end, or no such value is whole. A copy of the text; one pass.
 [[nodiscard]] std::optional<std::string> closed_where_cut(std::string_view json, std::size_t depth);
 
 // Calls `take` with the text's document. Throws FormatError, with the byte in its message, for what
-// is not JSON, is cut off, or has something behind what `take` read; `what_to_give` is its hint.
+// is not JSON, is cut off, or goes on behind what `take` read; `what_to_give` is its hint.
 void read_json(std::string_view json, const char* what_to_give,
                const std::function<void(ondemand::document&)>& take);
 
-// The same for a text that must be an object: where it is something else, the error says
-// `no_object`.
+// The same for a text that must be an object: where it is none, the error says `no_object`.
 void read_object(std::string_view json, const char* no_object, const char* what_to_give,
                  const std::function<void(ondemand::document&)>& take);
 

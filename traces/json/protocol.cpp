@@ -130,8 +130,7 @@ namespace {
 
 constexpr std::string_view point_schema = "paceline.point/1";
 
-// The intervals of each class are those of the program's operations, and each rank is in one; calls
-// that are made again and again have no steps, and none.
+// Classes have the program's intervals, none where calls are repeated; each rank is in one.
 void expect_classes_of(const training::StepProgram& program, const std::vector<RankClass>& all) {
   std::size_t ranks = 0;
   for (const RankClass& members : all) {
@@ -161,7 +160,6 @@ Result result_in(const JsonValue& in, const training::StepProgram& program) {
 
 JsonValue parsed_line(std::string_view line) { return parse_json(line, ""); }
 
-// `write` writes one value.
 template <class Write>
 std::string written(const Write& write) {
   std::string text;

@@ -11,8 +11,8 @@
 
 namespace paceline::traces {
 
-// The lines that paceline and its executors exchange: a ResolvedPoint in, a Result or a failure
-// out, one JSON object a line with the point's id. Numbers are SI, the unit in the key.
+// The lines between paceline and its executors: a ResolvedPoint in, a Result or a failure out, one
+// JSON object a line with the point's id. Numbers are SI, the unit in the key.
 struct Failure {
   std::uint64_t id = 0;
   std::string what;

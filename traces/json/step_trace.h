@@ -6,9 +6,8 @@
 #include "models/text/json_writer.h"
 #include "traces/json/json_value.h"
 
-// Programs, and when ranks ran them, as JSON: alike in the protocol and in files of step traces.
-// Decoding throws std::runtime_error, which names the place and the key, and takes any number for a
-// time.
+// Programs, and when ranks ran them, as JSON, for the protocol and files of step traces. Decoding
+// takes any number for a time; it throws std::runtime_error, which names the place and the key.
 namespace paceline::traces {
 
 void write_program(JsonWriter& out, const training::StepProgram& program);

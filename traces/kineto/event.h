@@ -8,8 +8,8 @@
 
 namespace paceline::traces::kineto {
 
-// Values as the file has them: strings without their quotes, numbers as they are spelled, lists
-// from bracket to bracket. Empty where there is none. They live as long as the text.
+// Values as the file has them: strings without quotes, numbers as spelled, lists from bracket to
+// bracket, empty where there is none. They live as long as the text.
 struct Arguments {
   std::string_view correlation, external_id, stream, device;
   std::string_view collective, dtype, in_count, out_count, group_size, group, group_number, ranks,
@@ -40,7 +40,6 @@ inline constexpr std::pair<std::string_view, std::string_view Arguments::*> argu
     {"wait_on_stream", &Arguments::waited_stream},
     {"wait_on_cuda_event_record_corr_id", &Arguments::record_correlation}};
 
-// One element of traceEvents.
 struct Event {
   std::string_view phase, category, name, start_us, duration_us, thread, process;
   Arguments arguments;
@@ -93,8 +92,8 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
   return event.category.empty() ? category_of_process(event.process) : category_of(event.category);
 }
 
-// torch::autograd::AccumulateGrad adds a gradient up, and its arguments tell the shape. From torch
-// 1.10 on it lies inside an event of its name behind a prefix, which also has DDP's hooks.
+// torch::autograd::AccumulateGrad adds a gradient up; its arguments tell the shape. From torch 1.10
+// on it lies inside an event of its name behind a prefix, which also has DDP's hooks.
 [[nodiscard]] inline bool is_gradient(std::string_view name) {
   return name.ends_with("AccumulateGrad");
 }
@@ -102,8 +101,8 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
   return name.starts_with("autograd::engine::evaluate_function: ");
 }
 
-// An operation of a backward pass, as autograd runs it: from torch 1.10 on behind that prefix, and
-// before then by the names of autograd's nodes, MmBackward0 or (until 1.9) MmBackward.
+// An operation of a backward pass: from torch 1.10 on behind that prefix, before by the names of
+// autograd's nodes, MmBackward0 or (until 1.9) MmBackward.
 [[nodiscard]] inline bool is_backward(std::string_view name) {
   return has_hooks(name) || is_gradient(name) || name.ends_with("Backward0") ||
          name.ends_with("Backward");
@@ -124,14 +123,13 @@ inline constexpr std::string_view host_process = "CPU functions", device_process
   return contains(name, "StreamWaitEvent");
 }
 
-// That, or makes the host wait for others. For one stream, which is compute's nearly always, is
-// none.
+// That, or makes the host wait for others. A wait for one stream, nearly always compute's, is none.
 [[nodiscard]] inline bool may_wait_for_streams(std::string_view name) {
   return lets_a_stream_wait(name) ||
          contains_any(name, {"EventSynchronize", "DeviceSynchronize", "CtxSynchronize"});
 }
 
-// Whether anything of its arguments is used; they are most of a file.
+// Arguments are most of a file.
 [[nodiscard]] inline bool needs_arguments(Category category, std::string_view name) {
   switch (category) {
     case Category::kernel:

@@ -37,8 +37,8 @@ Operation operation_of(const TracedSpan& span) {
   return operation;
 }
 
-// What each operation waited for, by when they ran. A lane's operations start in order: what one
-// waits for, those behind it do not list again.
+// What each operation waited for, by when they ran. A lane's operations start in order: those
+// behind do not list again what one before waits for.
 class Dependencies {
  public:
   // `first` are the first rank's spans.
@@ -61,7 +61,6 @@ class Dependencies {
     }
   }
 
-  // By operation.
   [[nodiscard]] std::vector<std::vector<OperationId>> after() && { return std::move(after_); }
 
  private:
@@ -71,8 +70,8 @@ class Dependencies {
     bool was_idled_for;   // and went on right behind it, which backward seldom does by chance
   };
 
-  // By compute of a lane: the calls before it that had ended when it began, on every rank, and had
-  // not when the compute before it did.
+  // By compute of a lane: the calls that had ended on every rank when it began, and had not when
+  // the compute before it did.
   [[nodiscard]] std::vector<std::vector<EndedCall>> newly_ended(
       const std::vector<OperationId>& computes) const {
     std::vector<std::size_t> seen_by;  // by call: that compute

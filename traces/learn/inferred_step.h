@@ -8,7 +8,7 @@
 
 namespace paceline::traces {
 
-// What a trace records of one operation on one rank: when it ran, and not what it waited for.
+// When one operation ran on one rank, and not what it waited for.
 struct TracedSpan {
   std::string name;
   training::OperationKind kind;
@@ -30,14 +30,14 @@ struct TracedRanks {
   std::vector<TracedSpan> spans;  // in the order of the host, the same operations on all ranks
 };
 
-// The step that such spans belong to. The only place that infers dependencies from times;
+// The step that such spans belong to: the only place that infers dependencies from times;
 // everything else reads Operation::after.
 //
 // A collective starts when the compute before it is done. Compute waits
-//   - for collectives that are known to be waited for, right behind them;
-//   - for collectives other than all-reduces before it that had ended when it began, on every rank;
-//   - for all-reduces likewise, where it began, on some rank, when one of them ended and not when
-//     the compute before it did, or makes no gradient ready and comes after the last call. Where it
+//   - for collectives known to be waited for, right behind them;
+//   - for other collectives but all-reduces before it that had ended when it began, on every rank;
+//   - for all-reduces likewise, where on some rank one ended between the beginnings of the compute
+//     before and this one, or this one makes no gradient ready and follows the last call. Where it
 //     makes one ready, the rank must have idled for 20 us, and it have begun within 20 us.
 //
 // Compute takes what it took (as_it_ran), calls are known, those without a kind or a size untold.

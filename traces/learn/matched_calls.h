@@ -19,8 +19,7 @@ struct MatchedCall {
     Seconds late;
   };
   std::vector<OnRank> ranks;  // by trace; two at least
-  // The least time that any rank took: a rank's kernel waits for the last one to join, which itself
-  // waits for no other rank.
+  // The least of any rank's times: that rank joined last, and waited for no other.
   Seconds transfer;
   Seconds skew;  // the most that one was late
 };
@@ -28,16 +27,16 @@ struct MatchedCall {
 struct MatchedCalls {
   std::vector<MatchedCall> calls;  // in the order of the first trace that has each
   std::size_t alone = 0;           // collectives on a device that no other trace has
-  // What is to be added to each trace's times so that the ends of its collectives are those of the
-  // first trace, in the median; nullopt where none is shared. Hosts' clocks play no part.
+  // What to add to each trace's times for its collectives to end with the first trace's, in the
+  // median, whatever hosts' clocks say; nullopt where none is shared.
   std::vector<std::optional<TraceTime>> clocks;
 };
 
-// Collectives with a time on the device are the same where group, kind and number agree: the
-// trace's own count (sequence), or else its ordinal among the calls of its group and kind on its
-// rank, so that traces must begin at the same collective. Sizes are not compared: in an all-to-all
-// they may differ. Ranks of one group end it together, which sets their clocks; where ends are late
-// (DeviceTrace::has_late_ends), how late a rank began follows from lengths alone.
+// Collectives on the device are the same where group, kind and number agree: the trace's own count
+// (sequence), or the ordinal in group and kind on its rank, for which traces must begin at the same
+// collective. Sizes are not compared: an all-to-all's differ. Ranks end one together, which sets
+// their clocks; where ends are late (DeviceTrace::has_late_ends), lengths alone tell how late a
+// rank began.
 [[nodiscard]] MatchedCalls match_calls(std::span<const DeviceTrace> traces);
 
 }  // namespace paceline::traces

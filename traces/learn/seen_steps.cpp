@@ -12,15 +12,14 @@ namespace {
 
 using Intervals = stats::IntervalSet<TraceTime>;
 
-// PyTorch's DataLoader names so the range in which it takes the next batch:
-// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" (since torch 1.7).
+// The range in which PyTorch's DataLoader takes the next batch (since torch 1.7):
+// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__".
 constexpr std::string_view data_loader = "enumerate(DataLoader)";
 
 Seconds median(std::vector<Seconds> values) {
   return values.empty() ? Seconds() : stats::lower_median(std::move(values));
 }
 
-// By collective of each trace.
 std::vector<std::vector<Seconds>> lateness(std::span<const DeviceTrace> traces,
                                            const MatchedCalls& matched) {
   std::vector<std::vector<Seconds>> late;

@@ -28,12 +28,11 @@ struct SeenSteps {
                                    std::span<const std::vector<StepProfile>> steps,
                                    const MatchedCalls& matched);
 
-// No backward pass, gradient or optimizer is in it, though operations of the host are recorded, of
-// which those would be some: inference, or the evaluation between two epochs.
+// Without backward pass, gradient or optimizer, though operations of the host are recorded:
+// inference, or the evaluation between two epochs.
 [[nodiscard]] bool is_forward_only(const DeviceTrace& trace);
 
-// The ranks of the run: as recorded, or else the most that any of its collectives is of; 0 where
-// neither is told.
+// Ranks of the run: as recorded, or the most of any of its collectives; 0 where neither is told.
 [[nodiscard]] std::uint32_t world_of(std::span<const DeviceTrace> traces);
 
 }  // namespace paceline::traces

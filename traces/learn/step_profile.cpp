@@ -30,7 +30,6 @@ std::vector<StepProfile> named_steps(const DeviceTrace& trace) {
   return steps;
 }
 
-// Between one boundary and the next.
 std::vector<StepProfile> between(const std::vector<TraceTime>& boundaries) {
   std::vector<StepProfile> steps;
   for (std::size_t i = 0; i + 1 < boundaries.size(); ++i) {
@@ -57,9 +56,9 @@ bool are_alike(const TracedCollective& a, const TracedCollective& b) {
          std::tie(b.kind, b.count, b.element_size, b.group, b.group_size);
 }
 
-// Of the collectives; 0 where there is none, or all are alike: buckets of one step are, often. What
-// repeats is shorter by a period than what it is taken from: the longest beginning that is an end,
-// too (Knuth, Morris and Pratt).
+// Of the collectives; 0 where there is none, or all are alike, as buckets of one step often are.
+// What repeats is longer by a period than its longest beginning that is an end, too (Knuth, Morris,
+// Pratt).
 std::size_t period(const std::vector<TracedCollective>& calls) {
   std::vector<std::size_t> longest(calls.size() + 1);  // such a beginning of the first i calls
   for (std::size_t i = 1; i < calls.size(); ++i) {
@@ -71,7 +70,6 @@ std::size_t period(const std::vector<TracedCollective>& calls) {
   return shortest == 1 || shortest * 2 > calls.size() ? 0 : shortest;
 }
 
-// The last thing that the host did, as far as the trace records it.
 TraceTime end_of(const DeviceTrace& trace) {
   TraceTime end = 0;
   for (const auto& range : trace.ranges) end = std::max(end, range.end);
@@ -91,7 +89,7 @@ std::vector<TraceTime> first_calls(const DeviceTrace& trace) {
   return boundaries;
 }
 
-// The step that the host was in at a time; the last that had begun.
+// The last that had begun.
 std::optional<std::size_t> step_at(const std::vector<StepProfile>& steps, TraceTime time) {
   const auto after = std::ranges::upper_bound(steps, time, {}, &StepProfile::host_start);
   if (after == steps.begin()) return std::nullopt;
@@ -100,7 +98,6 @@ std::optional<std::size_t> step_at(const std::vector<StepProfile>& steps, TraceT
 
 using Busy = stats::IntervalSet<TraceTime>;
 
-// Of one step, on the device.
 struct DeviceWork {
   std::vector<Busy::Interval> tasks, calls;
   std::vector<const Task*> launched;  // in order of their launches, where known
@@ -134,8 +131,8 @@ std::pair<TraceTime, TraceTime> launch_and_end(const Task* task) {
   return {*task->launched, task->end};
 }
 
-// What a graph holds is asked for at once, with its collectives: of those tasks the ones that were
-// done when the collective began count, too. `done` is when the tasks asked for before were.
+// A graph's tasks are asked for at once, with its collectives: those done when the collective began
+// count, too. `done` is when the tasks asked for before were.
 std::optional<TraceTime> ready_in_graph(const TracedCollective& traced, Launches next, Launches end,
                                         std::optional<TraceTime> done) {
   if (!traced.device) return done;
@@ -146,8 +143,7 @@ std::optional<TraceTime> ready_in_graph(const TracedCollective& traced, Launches
   return std::max(done.value_or(last), last);
 }
 
-// When the tasks launched before each call of the step are done; of the streams together, as which
-// of them computes is not told.
+// When what was launched before each call is done, of all streams: which computes is not told.
 void find_ready_times(const DeviceTrace& trace, DeviceWork& work, StepProfile& step) {
   std::ranges::sort(work.launched, {}, launch_and_end);
   std::ranges::sort(step.calls, {}, &ProfiledCall::called);
@@ -188,8 +184,8 @@ void count_gradients(const DeviceTrace& trace, std::vector<StepProfile>& steps) 
   }
 }
 
-// Of a file that is cut off the last step that the device was in may lack work: where others have a
-// length, it has none, nor have those after it.
+// The last step on the device of a file that is cut off may lack work: where others have a length,
+// it and those after it have none.
 void drop_cut_lengths(std::vector<StepProfile>& steps) {
   const auto works = [](const StepProfile& step) {
     return step.compute > Seconds(0) || step.communication > Seconds(0);

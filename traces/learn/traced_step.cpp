@@ -131,7 +131,7 @@ void expect_same_calls(const RankStep& first, const RankStep& other) {
   throw FormatError(0, what, "give the traces of ranks that train the same model, or one of them");
 }
 
-// Of the tasks that the host asked for before a time, when the last is done.
+// When the last of the tasks is done that the host asked for before a time.
 class Done {
  public:
   explicit Done(const RankStep& rank) : rank_(rank) {
@@ -152,7 +152,6 @@ class Done {
   std::vector<TraceTime> done_;  // up to each task, in the order of launches
 };
 
-// One rank's list.
 class Listing {
  public:
   Listing(const RankStep& rank, std::uint32_t world, TraceTime clock, TraceTime origin)
@@ -214,8 +213,7 @@ class Listing {
     if (compute_waits) cursor_ = std::max(cursor_, device.end);
   }
 
-  // A collective that began right behind another may have been ready before. One that did not
-  // waited for its gradients, or for the host.
+  // One right behind another may have been ready before; others waited for gradients or the host.
   TraceTime ready_at(const TracedCollective& call) {
     const TraceTime done = std::min(done_.before(call.called), rank_.end);
     if (!call.device) return done;
@@ -270,8 +268,8 @@ std::vector<TraceTime> clocks_of(const std::vector<RankStep>& ranks, const Match
   return clocks;
 }
 
-// The most collectives that a rank had in flight at a time: Gloo runs two, streams one. What
-// follows right behind another may overlap it by what clocks are worth.
+// The most collectives that a rank had in flight: Gloo runs two, streams one. What follows right
+// behind another may overlap it by what clocks are worth.
 std::uint32_t most_in_flight(const std::vector<TracedRanks>& ranks) {
   const Seconds hardly = seconds_of(right_behind);
   std::uint32_t most = 1;

@@ -12,7 +12,6 @@
 
 namespace paceline::traces {
 
-// A step of a run as a StepTrace, over the ranks whose traces there are.
 struct TracedStep {
   std::string name;  // as the traces name the step
   StepTrace trace;   // a class a rank, all of the same operations
@@ -22,32 +21,29 @@ struct TracedStep {
 // Of the steps that all traces have with a length, the one of median length: of the longest of its
 // ranks. Times are from the first rank's start.
 //
-// A rank's list: what it is late at the start (an operation of kind input), and then in the host's
+// A rank's list: what it is late at the start (an operation of kind input), then in the host's
 // order
 // - compute up to where each gradient is ready, with the elements of the gradient,
 // - compute up to where each collective could begin, and the collective,
 // and the rest of the compute, in two parts around the end of the last collective that the device
 // idled for. Idle time of the device or its host counts as compute, except waiting for a call:
 // where no work launched later began before a call's end, on any rank, compute continues at that
-// end. Backward does not wait for all-reduces, so this does not apply where gradients follow. A
-// collective that took no time on the device, as in a group of one, is where it was ready.
-//
-// As many collectives are in flight as a rank had at a time.
+// end, unless gradients follow, as backward does not wait for all-reduces. A collective that took
+// no time on the device, as in a group of one, is where it was ready. As many collectives are in
+// flight as a rank had at a time.
 //
 // Collectives of a part of the ranks record neither kind nor size: what they would take elsewhere
 // is not known. Ranks are numbered from 0 where a trace does not record its own, and where there is
-// one.
+// one. Elements of gradients are those of the trace's parameters, or else 0.
 //
-// Elements of gradients are those of the trace's parameters, or else 0.
-//
-// Throws FormatError when no step is on all ranks with a length, and when ranks do not make the
-// same collectives in the same order.
+// Throws FormatError when no step is on all ranks with a length, and when ranks make other
+// collectives or in another order.
 [[nodiscard]] TracedStep traced_step(std::span<const DeviceTrace> traces,
                                      std::span<const std::vector<StepProfile>> steps,
                                      const MatchedCalls& matched);
 
-// Gives gradients without elements their share: of each all-reduce, evenly, those that became ready
-// since the one before. Says so, if there were any.
+// Gives gradients without elements an even share of the all-reduce that follows them. Says so, if
+// there were any.
 void share_among_gradients(TracedStep& step);
 
 }  // namespace paceline::traces

@@ -10,8 +10,7 @@
 
 namespace paceline::traces {
 
-// The first collective of a group that not all of its ranks have ended, as far as their traces
-// tell: what a run that hangs hangs in.
+// The first collective of a group that not all its ranks have ended: what a run hangs in.
 struct UnfinishedCall {
   struct OnRank {
     std::size_t trace;       // of those given
@@ -26,13 +25,12 @@ struct UnfinishedCall {
   std::uint64_t later = 0;           // collectives of the group behind it, not ended either
 };
 
-// One a group at most, by group; of traces that record states and number their collectives. A rank
-// lacks a call that its trace does not have, and whose number is above all that it has there. A
-// trace without a rank is of no group but those that it has calls of. Messages are none.
+// One per group at most; of traces that record states and number their collectives. A rank lacks a
+// call that its trace does not have, with a number above all that it has. A trace without a rank is
+// of the groups whose calls it has. Messages are none.
 [[nodiscard]] std::vector<UnfinishedCall> unfinished_calls(std::span<const DeviceTrace> traces);
 
-// How long after the first rank each called collectives, by the clocks of their hosts: right as far
-// as these agree.
+// How long after the first rank each called collectives, as far as their hosts' clocks agree.
 struct CalledLate {
   std::size_t trace;
   std::size_t last = 0;  // collectives that it called last

@@ -7,7 +7,6 @@ namespace {
 
 using LaunchedTask = DeviceTrace::Task;
 
-// The device's work of one step beside its collectives.
 class Work {
  public:
   explicit Work(const RankStep& rank)
@@ -31,7 +30,6 @@ class Work {
     return first_from_[static_cast<std::size_t>(later - by_launch_.begin())];
   }
 
-  // When all that the device began before is done.
   [[nodiscard]] TraceTime done_before(const LaunchedTask& task) const {
     const auto at = std::ranges::lower_bound(by_start_, task.start, {}, &LaunchedTask::start);
     return at == by_start_.begin() ? begin_

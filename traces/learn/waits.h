@@ -7,11 +7,10 @@
 
 namespace paceline::traces {
 
-// A kernel that begins this soon after another on its stream came right behind it: more than a
-// device takes from one to the next.
+// A kernel that begins this soon behind another: more than a device takes between two.
 inline constexpr TraceTime right_behind = 20'000;  // ns
 
-// One step of one rank, times as its trace counts them.
+// Times are as the trace counts them.
 struct RankStep {
   const DeviceTrace* trace = nullptr;
   const StepProfile* step = nullptr;
@@ -26,8 +25,7 @@ struct RankStep {
   std::vector<Item> items;
 };
 
-// Whether compute goes on only after a collective: by what the host told streams to wait for, where
-// the trace has that, else by what the device did.
+// Whether compute goes on only after a collective: by recorded waits, or else what the device did.
 struct Waits {
   std::vector<bool> of_item;  // by item of the step; false for gradients
   std::size_t unclear = 0;    // all-reduces that may have been waited for
@@ -37,11 +35,10 @@ struct Waits {
 // it began before it ended.
 // Else, with recorded waits (DeviceTrace::waits): it waits when the next work is on the call's
 // stream, or the host made a wait for the call before it launched that.
-// Else, without: it waits, but for all-reduces with gradients to follow, which may be buckets of
-// the backward pass. Those are waited for when, on some rank, the device had nothing else to do
-// when the call ended and its next work, launched before that, began right behind. Where that work
-// was launched later the host may have been late, or have waited itself: that is unclear, and
-// taken as no waiting.
+// Else it waits, but for all-reduces with gradients to follow, which may be buckets: for those
+// when, on some rank, the device had nothing else to do when the call ended and its next work,
+// launched before that, began right behind. Where that was launched later, the host may have been
+// late or waited itself: unclear, and taken as no waiting.
 //
 // Precondition: the ranks have the same calls in the same order.
 [[nodiscard]] Waits waits_for_calls(const std::vector<RankStep>& ranks);

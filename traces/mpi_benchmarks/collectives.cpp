@@ -15,8 +15,7 @@ namespace {
 
 using collectives::Collective;
 
-// "# Intel(R) MPI Benchmarks 2021.7, MPI-1 part", "2019 Update 6"; before "Benchmark Suite V3.2",
-// which is of year 0. nullopt for another line.
+// "# Intel(R) MPI Benchmarks 2021.7, MPI-1 part", "2019 Update 6"; "Suite V3.2" is of year 0.
 std::optional<std::uint32_t> year_of_version(const Words& words) {
   const auto name = std::ranges::find_if(
       words, [](std::string_view word) { return word == "Benchmarks" || word == "Suite"; });
@@ -93,7 +92,6 @@ class CollectiveTables {
   }
   [[nodiscard]] bool has_rows() const { return !open_.rows.empty(); }
 
-  // What comes next is another text.
   void forget() {
     close();
     said_ranks_ = said_nodes_ = 0;

@@ -2,18 +2,18 @@
 
 #include "traces/collective_log/collective_log.h"
 
-// Texts with a title of a collective's test of the OSU micro-benchmarks, or of the Intel MPI
-// Benchmarks. Reading passes over their other tests, and names them in a note; a table begins at
-// each title, and its times are the mean over ranks. Throws FormatError where no title has a row.
+// Texts with a title of a collective's test of the OSU micro-benchmarks or the Intel MPI
+// Benchmarks. Other tests are passed over and named in a note; a table begins at each title; times
+// are the mean over ranks. Throws FormatError where no title has a row.
 namespace paceline::traces {
 
 // Ranks are those that a comment says.
 [[nodiscard]] bool is_osu_collective(std::string_view text);
 [[nodiscard]] std::vector<CollectiveLog> read_osu_collective(std::string_view text);
 
-// Ranks are the processes that it says. Rows of 0 bytes are passed over: they move nothing. A size
-// of Reduce_scatter is of one rank's share from 2019 on, and of the whole before
-// (src_c/IMB_reduce_scatter.c, IMB2018): without the line of the version its rows are skipped.
+// Ranks are the processes that it says. Rows of 0 bytes are passed over. A size of Reduce_scatter
+// is of one rank's share from 2019 on, before of the whole (src_c/IMB_reduce_scatter.c, IMB2018):
+// without the line of the version its rows are skipped.
 [[nodiscard]] bool is_imb_collective(std::string_view text);
 [[nodiscard]] std::vector<CollectiveLog> read_imb_collective(std::string_view text);
 

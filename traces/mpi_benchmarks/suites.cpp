@@ -25,7 +25,6 @@ constexpr Name imb_names[] = {
     {"Reduce", Collective::reduce},        {"Alltoall", Collective::all_to_all},
     {"Scatter", Collective::scatter},      {"Gather", Collective::gather}};
 
-// Words from one to before another, with a blank between.
 std::string joined(const Words& words, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to; ++i) text += (i > from ? " " : "") + std::string(words[i]);
@@ -37,8 +36,7 @@ std::size_t after_hash(const Words& words) { return !words.empty() && words[0] =
 
 using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
 
-// Of a text without `sign`, which a title has, no line is looked at: it may be a trace of
-// gigabytes.
+// Where a text lacks `sign`, part of a title, no line is looked at: it may be a trace of gigabytes.
 bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {
   const std::size_t first = text.find(sign);
   if (first == text.npos) return false;

@@ -9,8 +9,7 @@
 #include "traces/text/clean_text.h"
 #include "traces/text/lines.h"
 
-// The output of the OSU micro-benchmarks and of the Intel MPI Benchmarks: titles, and below them
-// rows of sizes and times.
+// Outputs of the OSU micro-benchmarks and the Intel MPI Benchmarks: titles, then sizes and times.
 namespace paceline::traces {
 
 using Words = std::vector<std::string_view>;
@@ -23,10 +22,9 @@ struct BenchmarkTitle {
   bool is_on_device = false;  // OSU: buffers on GPUs. The title of IMB does not say it.
 };
 
-// The # before titles may be missing.
-//
-// "# OSU MPI-CUDA Allreduce Latency Test v7.3" (c/mpi/collective/blocking of release 7.5: BENCHMARK
-// of each source), also NCCL in the place of MPI. Tests whose calls do not block are others.
+// The # before titles may be missing. "# OSU MPI-CUDA Allreduce Latency Test v7.3"
+// (c/mpi/collective/blocking of release 7.5: BENCHMARK of each source), also NCCL for MPI. Tests of
+// calls that do not block are others.
 [[nodiscard]] std::optional<BenchmarkTitle> osu_title_of(const Words& words);
 // "# Benchmarking Allreduce" (src_c/IMB_output.c of IMB 2021).
 [[nodiscard]] std::optional<BenchmarkTitle> imb_title_of(const Words& words);
@@ -40,7 +38,7 @@ using IsTitle = bool (*)(const BenchmarkTitle&);
 [[nodiscard]] bool has_osu_title(std::string_view text, IsTitle is_one);
 [[nodiscard]] bool has_imb_title(std::string_view text, IsTitle is_one);
 
-// Why a row of at least `columns` words is none, its time in the word `time`; empty: it is one.
+// Why a row of at least `columns` words, its time in the word `time`, is none; empty: it is one.
 // Both suites print two decimals of each number from `time` on (FLOAT_PRECISION of OSU's
 // benchmarks, "%.2f" of IMB_output.c): others were cut.
 [[nodiscard]] const char* why_no_row(const Words& words, std::size_t time, std::size_t columns);

@@ -11,13 +11,12 @@
 #include <tuple>
 #include <utility>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/json/json_value.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/text/clean_text.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -45,7 +44,7 @@ Seconds time_of(const JsonValue& in) {
   return *time;
 }
 
-// Whether a size is of one rank's share, as the bandwidth tells.
+// As the bandwidth tells.
 bool is_of_a_share(const InspectedCall& call, const JsonValue& perf) {
   const bool has_shares =
       call.collective == Collective::all_gather || call.collective == Collective::reduce_scatter;
@@ -131,7 +130,7 @@ void take_object(std::size_t number, const JsonValue& in, InspectedFile& file) {
   }
 }
 
-// Objects out of lines: one a line, or one over several.
+// One a line, or one over several.
 class ObjectReader {
  public:
   explicit ObjectReader(InspectedFile& file) : file_(file) {}
@@ -158,7 +157,6 @@ class ObjectReader {
     take_object(number_, *in, file_);
     text_.clear();
   }
-  // What is open breaks off.
   void end() {
     if (!text_.empty()) file_.skipped.push_back({number_, breaks_off});
     text_.clear();
@@ -170,7 +168,6 @@ class ObjectReader {
   std::size_t number_ = 0;
 };
 
-// Of all ranks that are known of a call.
 struct JoinedCall {
   Seconds time;
   std::size_t line;
@@ -223,7 +220,6 @@ CollectiveLog log_of(const TableKey& key, const Table& table) {
   return log;
 }
 
-// A communicator as its calls' metadata show it.
 struct Stay {
   std::set<std::string> hosts;
   std::uint64_t first_us = std::numeric_limits<std::uint64_t>::max(), last_us = 0;
@@ -245,7 +241,6 @@ bool were_together(const Stay& a, const Stay& b) {
          have_common(a.hosts, b.hosts);
 }
 
-// Communicators by their ids.
 using Stays = std::map<std::string, Stay>;
 
 Stays stays_of(const std::vector<InspectedFile>& files) {
@@ -256,8 +251,7 @@ Stays stays_of(const std::vector<InspectedFile>& files) {
   return stays;
 }
 
-// Of a table with calls of communicators that were on one host at the same time, as those of two
-// jobs, or groups of one; empty of others.
+// Of communicators that were on one host at the same time, as of two jobs; else empty.
 std::string note_of(const std::set<std::string>& communicators, const Stays& stays) {
   constexpr std::size_t most = 1000;  // pairs of them are looked at
   if (communicators.size() > most) return "";

@@ -36,8 +36,8 @@ void DeviceList::tell(CollectiveLog& log, std::uint64_t gpus_each) const {
   log.devices = names_;
   log.ranks = log.nodes = 0;
   if (ranks_.empty() || contradicts_itself_ || groups_.size() > 1) return;
-  // Lists are cut short, by nccl-tests and by those who publish them: the last rank counts. How
-  // many hosts there were is not known then.
+  // Lists are cut short, by nccl-tests and by those who publish them: the last rank counts, and how
+  // many hosts there were is unknown.
   const std::uint64_t ranks = ranks_.rbegin()->first + gpus_each;
   if (ranks > ranks_most) return;
   log.ranks = static_cast<std::uint32_t>(ranks);

@@ -11,7 +11,6 @@
 
 namespace paceline::traces {
 
-// The ranks under "Using devices".
 class DeviceList {
  public:
   struct Device {
@@ -24,9 +23,9 @@ class DeviceList {
 
   void lose_one() { contradicts_itself_ = true; }  // a line of it cannot be read
 
-  // Ranks, nodes and devices of a log; `gpus_each` are behind every rank that is listed. A list
-  // that contradicts itself, or of several groups that ran beside each other (NCCL_TESTS_SPLIT),
-  // tells neither ranks nor nodes; one with a GPU of a host twice tells no nodes, and notes why.
+  // Ranks, nodes and devices of a log; `gpus_each` are behind every listed rank. A list that
+  // contradicts itself, or of several groups side by side (NCCL_TESTS_SPLIT), tells neither ranks
+  // nor nodes; one with a GPU of a host twice no nodes, and notes why.
   void tell(CollectiveLog& log, std::uint64_t gpus_each) const;
 
   [[nodiscard]] bool empty() const { return ranks_.empty(); }
@@ -50,8 +49,7 @@ class DeviceList {
   bool contradicts_itself_ = false;
 };
 
-// "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB", of whose words the #
-// may be missing; nullopt for other lines.
+// "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB", perhaps without the #.
 [[nodiscard]] std::optional<DeviceList::Device> device_in(
     std::string_view line, const std::vector<std::string_view>& words);
 

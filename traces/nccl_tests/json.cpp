@@ -10,7 +10,6 @@
 #include "traces/nccl_tests/row.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

@@ -12,12 +12,11 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// Before the operation, the root and the times.
 constexpr std::size_t words_before = 3;
 // Time, algbw, busbw, how wrong the result was; with -I also i_min, i_max, i_p99 and i_cv%.
 constexpr std::size_t words_a_half = 4, words_a_half_per_iteration = 8;
 
-// Of a table of `paceline collective --measure`: after the last "#wrong".
+// Of `paceline collective --measure`: after the last "#wrong".
 std::size_t columns_of_ours(const Words& words) {
   if (!is_one_of("alone", words)) return 0;
   const auto last = std::find(words.rbegin(), words.rend(), "#wrong");
@@ -43,8 +42,8 @@ bool ends_in_timestamp(const Words& words) {
          words[words.size() - 2].find('-', 1) != std::string_view::npos;
 }
 
-// #wrong counts elements, as 3 or 1e+06, or is N/A; the error of old releases is the largest
-// relative one, of which 1e-2 was allowed for half floats.
+// #wrong counts elements, as 3 or 1e+06, or is N/A; old releases print the largest relative error,
+// of which 1e-2 was allowed for half floats.
 bool is_right(std::string_view wrong) {
   constexpr double error_most = 0.1;
   if (wrong == "N/A") return true;
@@ -67,7 +66,6 @@ double half_of_last_digit(std::string_view number) {
   return 0.5 * std::pow(10.0, -static_cast<double>(decimals));
 }
 
-// From the word `at`.
 void take_words(const Words& words, std::size_t at, ParsedRow& parsed) {
   constexpr std::string_view none = "N/A";  // of a way that ours does not have
   if (words[at] == none && words[at + 1] == none) return;
@@ -121,8 +119,7 @@ void ParsedRow::take_half(const HalfRow& half) {
     why_not = fmt::format("a time of {} us", half.time_us);
     return;
   }
-  // algbw is size over the very time that is printed (src/common.cu, BenchTime): as all of 1,970
-  // such pairs of public logs are.
+  // algbw is size over the printed time (src/common.cu, BenchTime), in all of 1,970 public pairs.
   constexpr double slack = 1.001;  // for the second order of the first
   const double algbw = half.algbw_gb_per_s;
   const double implied = static_cast<double>(row.size.value()) / (half.time_us * 1e3);

@@ -26,8 +26,7 @@ struct TableLayout {
 // nullopt for a line that is no header. The # before it may be missing.
 [[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
 
-// Size, count and type, which no other line begins with, behind a leading column where the table
-// has one. They need not be sensible.
+// Size, count and type, perhaps absurd, behind a leading column where the table has one.
 [[nodiscard]] bool begins_row(const std::vector<std::string_view>& words,
                               const TableLayout& layout);
 
@@ -37,8 +36,7 @@ struct TableLayout {
 // Why rows of -C are none.
 constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
 
-// One of out of place and in place, in nccl-tests' units: us and GB/s; time and algbw are off by so
-// much at most, by the decimals that are printed.
+// Out of place or in place, in us and GB/s, off by so much at most, by the printed decimals.
 struct HalfRow {
   double time_us, algbw_gb_per_s, busbw_gb_per_s;
   double time_off_us, algbw_off_gb_per_s;
@@ -55,7 +53,6 @@ struct ParsedRow {
   void take_half(const HalfRow& half);
 };
 
-// Precondition: begins_row.
 [[nodiscard]] ParsedRow row_of(std::size_t line, std::vector<std::string_view> words,
                                const TableLayout& layout);
 

@@ -55,7 +55,6 @@ bool is_failure(std::string_view line) {
   return contains_any(line, {"Test NCCL failure", "Test CUDA failure", "Test failure"});
 }
 
-// A table and what was said of it.
 struct Table {
   CollectiveLog log;
   std::vector<Evidence> kinds;    // of its rows
@@ -77,8 +76,7 @@ void add_left_out(const CollectiveLog& of, CollectiveLog& to) {
   for (const auto& [kind, lines] : of.left_out) to.left_out[kind] += lines;
 }
 
-// A table is open from its header, or its first row, until the next header, or what describes the
-// next run: its devices or comments.
+// A table is open from its header or first row to the next, or the next run's devices, comments.
 class TextReader {
  public:
   // `broken`: beginnings of lines that are lost.
@@ -159,7 +157,6 @@ class TextReader {
     if (!is_known) take_foreign(line);
   }
 
-  // Of the lines before this one.
   void take_broken(const CleanLine& line) {
     if (broken_.empty()) return;
     const auto of_writer = broken_.find(line.writer);
@@ -330,7 +327,6 @@ void take_evidence(Table& table) {
   log.rows = std::move(rows);
 }
 
-// Whether busbw is one of so many ranks.
 bool confirms(const Evidence& evidence, std::uint32_t ranks) {
   return !may_be(evidence, ranks).empty();
 }

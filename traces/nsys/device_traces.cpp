@@ -4,9 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/kineto/host.h"
-#include "traces/kineto/joined_calls.h"
 #include "traces/nsys/events.h"
 #include "traces/nsys/step_names.h"
 #include "traces/pytorch/nccl_names.h"
@@ -19,8 +18,7 @@ namespace {
 using kineto::CollectiveKernel;
 using kineto::HostCall;
 
-// "ncclAllReduce" of NCCL's own ranges, "nccl:all_reduce" of torch's; empty for all others, and for
-// NCCL's that move nothing.
+// "ncclAllReduce" of NCCL's own ranges, "nccl:all_reduce" of torch's; empty for what moves nothing.
 std::string_view kind_of_range(std::string_view name) {
   if (name.starts_with(pytorch::annotated_call)) {
     return name.substr(pytorch::annotated_call.size());
@@ -31,8 +29,7 @@ std::string_view kind_of_range(std::string_view name) {
   return moves ? name : std::string_view();
 }
 
-// Bytes of an element by the kernel's name: of f32 in ncclDevKernel_AllReduce_Sum_f32_RING_LL, or
-// float in ncclKernel_AllReduce_RING_LL_Sum_float.
+// f32 of ncclDevKernel_AllReduce_Sum_f32_RING_LL, float of ncclKernel_AllReduce_RING_LL_Sum_float.
 std::optional<ElementSize> element_of_kernel(std::string_view name) {
   name = name.substr(0, name.find_first_of("(<"));
   while (true) {
@@ -154,7 +151,7 @@ class Gathering {
     calls_.push_back(std::move(call));
   }
 
-  // Bytes of the whole array. NCCL tells those of a rank's part where a call gathers, scatters or
+  // Bytes of the whole array: NCCL tells those of a rank's part where a call gathers, scatters or
   // exchanges parts (src/collectives.cc: sendcount, recvcount).
   static std::optional<ElementCount> whole_of(const TracedCollective& call,
                                               std::optional<std::uint64_t> size) {

@@ -12,8 +12,8 @@
 
 namespace paceline::traces::nsys {
 
-// What a report holds of all its processes and devices. Times are nanoseconds of its one clock, at
-// least 0. Processes are numbers of the report; 0 where it does not tell them.
+// A report of all its processes and devices. Times are nanoseconds of its one clock, at least 0.
+// Processes are the report's numbers; 0 where it does not tell them.
 struct Events {
   struct Work {
     TraceTime start, end;
@@ -21,7 +21,6 @@ struct Events {
     std::uint32_t device, stream, name;
     DeviceTrace::Work kind;
   };
-  // A call of CUDA's on the host that launched work.
   struct Launch {
     TraceTime start = 0, end = 0;
     std::uint64_t thread = 0;
@@ -83,20 +82,19 @@ inline constexpr std::uint64_t events_most = std::uint64_t{1} << 28U;
 // Of one report: more than any node has.
 inline constexpr std::size_t traces_most = 256;
 
-// What an SQLite export holds. Throws FormatError as Database does, for one that is no report of
-// Nsight Systems, and for more than events_most.
+// Of an SQLite export. Throws FormatError as Database does, for what is no report of Nsight
+// Systems, and for more than events_most.
 [[nodiscard]] Events events_of_export(std::string_view bytes);
 
-// A device of a process, and what it did.
 struct ProcessTrace {
   std::uint64_t process;
   std::uint32_t device;
   DeviceTrace trace;
 };
 
-// By process, and by device in it. Ranges that are steps by their names ("iteration 12", or a word
-// for a step that repeats) become steps of DeviceTrace's; NCCL's kernels are collectives, with the
-// sizes of its own ranges where these tell them.
+// By process, then device. Ranges that are named as steps ("iteration 12", or a word for a step
+// that repeats) become DeviceTrace's steps; NCCL's kernels are collectives, with sizes where its
+// own ranges tell them.
 [[nodiscard]] std::vector<ProcessTrace> traces_of(const Events& events);
 
 }  // namespace paceline::traces::nsys

@@ -1,17 +1,240 @@
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <initializer_list>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/kineto/event.h"
-#include "traces/nsys/database.h"
 #include "traces/nsys/events.h"
 #include "traces/pytorch/scalars.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces::nsys {
 namespace {
+
+constexpr const char* how_to_export = "export it again: nsys export --type sqlite REPORT.nsys-rep";
+
+// Instructions of SQLite's machine between two looks at how many there have been.
+constexpr int look_every = 10'000;
+// A row takes some twenty for its columns and has as many bytes at least; damaged trees of pages
+// may lead to the same page again and again.
+constexpr std::uint64_t steps_a_byte = 16, steps_free = 1'000'000;
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+constexpr std::string_view columns_pragma = "table_xinfo";
+
+// Reading is all that a statement here may do; a file may ask for more in its schema.
+int only_reading(void* /*unused*/, int action, const char* name, const char* /*unused*/,
+                 const char* /*unused*/, const char* /*unused*/) {
+  const bool asks_for_columns =
+      action == SQLITE_PRAGMA && name != nullptr && name == columns_pragma;
+  const bool reads = action == SQLITE_SELECT || action == SQLITE_READ || asks_for_columns;
+  return reads ? SQLITE_OK : SQLITE_DENY;
+}
+
+std::string quoted(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string_view view_of(const void* data, int size) {
+  return {static_cast<const char*>(data), static_cast<std::size_t>(std::max(size, 0))};
+}
+
+// A row of a table: columns in the order asked for. Lives until the next.
+class Row {
+ public:
+  Row(sqlite3_stmt* statement, const std::vector<int>& places)
+      : statement_(statement), places_(places) {}
+
+  // nullopt for what is no integer, and for columns that the table does not have.
+  [[nodiscard]] std::optional<std::int64_t> integer(std::size_t column) const {
+    const int place = places_[column];
+    if (place < 0 || sqlite3_column_type(statement_, place) != SQLITE_INTEGER) return std::nullopt;
+    return sqlite3_column_int64(statement_, place);
+  }
+
+  [[nodiscard]] std::optional<std::string_view> text(std::size_t column) const {
+    const int place = places_[column];
+    if (place < 0 || sqlite3_column_type(statement_, place) != SQLITE_TEXT) return std::nullopt;
+    const unsigned char* text = sqlite3_column_text(statement_, place);
+    if (text == nullptr) return std::nullopt;
+    return view_of(text, sqlite3_column_bytes(statement_, place));
+  }
+
+  [[nodiscard]] std::optional<std::string_view> bytes(std::size_t column) const {
+    const int place = places_[column];
+    if (place < 0 || sqlite3_column_type(statement_, place) != SQLITE_BLOB) return std::nullopt;
+    const void* bytes = sqlite3_column_blob(statement_, place);
+    if (bytes == nullptr) return std::nullopt;
+    return view_of(bytes, sqlite3_column_bytes(statement_, place));
+  }
+
+ private:
+  sqlite3_stmt* statement_;
+  const std::vector<int>& places_;  // in the statement; -1: the table has no such column
+};
+
+// An SQLite file in memory, which may come from anyone: whole tables are read, and nothing that it
+// defines is run: no view, trigger, virtual table or computed column. Steps of SQLite's are bounded
+// by the size of the file. Members throw FormatError for what is damaged or cut off, is no
+// database, or has a write-ahead log.
+class Database {
+ public:
+  // `bytes` have to outlive it.
+  explicit Database(std::string_view bytes) {
+    work_.most = steps_free + steps_a_byte * bytes.size();
+    try {
+      open(bytes);
+    } catch (...) {
+      sqlite3_close(handle_);
+      throw;
+    }
+  }
+
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database() { sqlite3_close(handle_); }
+
+  [[nodiscard]] bool has(std::string_view table) const {
+    return std::ranges::find(tables_, table) != tables_.end();
+  }
+
+  // Calls `take` for each row of a table of that name. Columns that it lacks read as nothing.
+  void rows(std::string_view table, std::initializer_list<std::string_view> columns,
+            const std::function<void(const Row&)>& take) const {
+    if (table != "sqlite_master" && !has(table)) return;
+    const auto known = columns_of(table);
+    std::vector<int> places;
+    std::string list;
+    int place = 0;
+    for (const std::string_view column : columns) {
+      const bool is_known = std::ranges::find(known, column) != known.end();
+      places.push_back(is_known ? place++ : -1);
+      if (is_known) list += (list.empty() ? "" : ", ") + quoted(column);
+    }
+    if (list.empty()) return;
+    each_row("SELECT " + list + " FROM " + quoted(table),
+             [&](sqlite3_stmt* statement) { take(Row(statement, places)); });
+  }
+
+ private:
+  void open(std::string_view bytes) {
+    // Byte 18 is 2 where changes lie in a file beside ("Database File Format", 1.3).
+    if (bytes.size() > 19 && bytes[18] == 2) {
+      throw FormatError(0, "is an SQLite file with a write-ahead log, which may lack what is there",
+                        "close what writes it, then: sqlite3 FILE 'PRAGMA journal_mode=DELETE'");
+    }
+    const int opened =
+        sqlite3_open_v2(":memory:", &handle_,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, nullptr);
+    if (handle_ == nullptr) throw std::bad_alloc();
+    if (opened != SQLITE_OK) fail(opened);
+    // It is not written to: READONLY.
+    auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    const auto size = static_cast<sqlite3_int64>(bytes.size());
+    const int read =
+        sqlite3_deserialize(handle_, "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+    if (read != SQLITE_OK) fail(read);
+    defend();
+    tables_.clear();
+    rows("sqlite_master", {"type", "name", "rootpage"}, [&](const Row& row) {
+      const auto type = row.text(0), name = row.text(1);
+      // Virtual tables have no page.
+      if (type == "table" && name && row.integer(2).value_or(0) > 0) tables_.emplace_back(*name);
+    });
+  }
+
+  // As SQLite's page "Defense Against The Dark Arts" has it.
+  void defend() const {
+    for (const auto& [what, value] :
+         {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+          std::pair{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}}) {
+      sqlite3_db_config(handle_, what, value, nullptr);
+    }
+    // Strings of a report hold what programs printed: some are megabytes.
+    for (const auto& [what, most] :
+         {std::pair{SQLITE_LIMIT_LENGTH, 256 << 20}, std::pair{SQLITE_LIMIT_SQL_LENGTH, 100'000},
+          std::pair{SQLITE_LIMIT_COLUMN, 200}, std::pair{SQLITE_LIMIT_EXPR_DEPTH, 10},
+          std::pair{SQLITE_LIMIT_COMPOUND_SELECT, 3}, std::pair{SQLITE_LIMIT_VDBE_OP, 25'000},
+          std::pair{SQLITE_LIMIT_FUNCTION_ARG, 8}, std::pair{SQLITE_LIMIT_ATTACHED, 0},
+          std::pair{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+          std::pair{SQLITE_LIMIT_VARIABLE_NUMBER, 10}, std::pair{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+          std::pair{SQLITE_LIMIT_WORKER_THREADS, 0}}) {
+      sqlite3_limit(handle_, what, most);
+    }
+    const auto execute = [&](const char* sql) {
+      const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+      if (code != SQLITE_OK) fail(code);
+    };
+    execute("PRAGMA query_only=ON");
+    execute("PRAGMA cell_size_check=ON");
+    execute("PRAGMA mmap_size=0");
+    sqlite3_set_authorizer(handle_, &only_reading, nullptr);
+    sqlite3_progress_handler(
+        handle_, look_every,
+        [](void* work) {
+          auto* counted = static_cast<Work*>(work);
+          counted->steps += look_every;
+          return counted->steps > counted->most ? 1 : 0;
+        },
+        const_cast<Work*>(&work_));
+  }
+  template <class Take>
+  void each_row(const std::string& sql, const Take& take) const {
+    sqlite3_stmt* made = nullptr;
+    const int prepared = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &made, nullptr);
+    const Statement statement(made);
+    if (prepared != SQLITE_OK) fail(prepared);
+    int code = SQLITE_OK;
+    while ((code = sqlite3_step(statement.get())) == SQLITE_ROW) take(statement.get());
+    if (code != SQLITE_DONE) fail(code);
+  }
+
+  // Without computed ones, which run functions: the authorizer is not asked for those.
+  [[nodiscard]] std::vector<std::string> columns_of(std::string_view table) const {
+    std::vector<std::string> columns;
+    const std::string sql = "PRAGMA " + std::string(columns_pragma) + "(" + quoted(table) + ")";
+    each_row(sql, [&](sqlite3_stmt* statement) {
+      constexpr int name_column = 1, hidden_column = 6;
+      const unsigned char* name = sqlite3_column_text(statement, name_column);
+      if (name == nullptr || sqlite3_column_int(statement, hidden_column) != 0) return;
+      columns.emplace_back(view_of(name, sqlite3_column_bytes(statement, name_column)));
+    });
+    return columns;
+  }
+
+  [[noreturn]] void fail(int code) const {
+    if (code == SQLITE_NOMEM) throw std::bad_alloc();
+    if (code == SQLITE_INTERRUPT) {
+      throw FormatError(0, "is a damaged SQLite file: reading it does not end", how_to_export);
+    }
+    throw FormatError(0,
+                      std::string("is an SQLite file that is damaged or cut off: ") +
+                          (handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_)),
+                      how_to_export);
+  }
+
+  struct Work {
+    std::uint64_t steps = 0, most = 0;
+  };
+
+  sqlite3* handle_ = nullptr;
+  Work work_;
+  std::vector<std::string> tables_;
+};
 
 // No kernel and no range of a step lasts longer.
 constexpr TraceTime longest_ns = 86'400'000'000'000;
@@ -41,8 +264,7 @@ constexpr std::array<std::pair<std::string_view, Value>, 4> field_names{
      {"No. of ranks", &Events::Payload::ranks},
      {"Rank", &Events::Payload::rank}}};
 
-// Kinds of entries, as nvToolsExtPayload.h of NVTX 3 numbers them: int, unsigned; then those of
-// fixed size, and size_t.
+// As nvToolsExtPayload.h of NVTX 3 numbers kinds of entries: int, unsigned; fixed sizes; size_t.
 unsigned size_of_kind(std::int64_t kind) {
   switch (kind) {
     case 4:   // int
@@ -73,14 +295,43 @@ std::optional<std::uint64_t> number_at(std::string_view bytes, std::uint64_t at,
   return value;
 }
 
-// Layouts of what programs attach to NVTX ranges, as far as NCCL's have them (NCCL 2.14 and later:
-// "Message size [bytes]", "NCCL communicator ID", "No. of ranks", "Rank").
+// Layouts of payloads of NVTX ranges, as far as NCCL 2.14 and later have them.
 class Payloads {
  public:
-  explicit Payloads(const Database& database);
+  explicit Payloads(const Database& database) {
+    database.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES", {"domainId", "schemaId", "type", "name", "offset"},
+                  [&](const Row& row) {
+                    const auto domain = row.integer(0), layout = row.integer(1);
+                    const auto name = row.text(3);
+                    const unsigned size = size_of_kind(row.integer(2).value_or(0));
+                    const std::int64_t offset =
+                        row.integer(4).value_or(0);  // of the first: nothing
+                    if (!layout || !name || size == 0 || offset < 0) return;
+                    for (const auto& [known, into] : field_names) {
+                      if (*name != known) continue;
+                      const std::pair key(static_cast<std::uint64_t>(domain.value_or(0)),
+                                          static_cast<std::uint64_t>(*layout));
+                      fields_[key].push_back({static_cast<std::uint64_t>(offset), size, into});
+                    }
+                  });
+  }
 
   // nullopt where it has no such field, or is not of a known layout.
-  [[nodiscard]] std::optional<Events::Payload> read(std::string_view bytes) const;
+  [[nodiscard]] std::optional<Events::Payload> read(std::string_view bytes) const {
+    const auto domain = number_at(bytes, 0, 4), layout = number_at(bytes, 8, 4);
+    if (!domain || !layout || bytes.size() < payload_header) return std::nullopt;
+    auto found = fields_.find({*domain, *layout});
+    if (found == fields_.end()) found = fields_.find({0, *layout});
+    if (found == fields_.end()) return std::nullopt;
+    Events::Payload payload;
+    bool has_any = false;
+    for (const Field& field : found->second) {
+      const auto value = number_at(bytes.substr(payload_header), field.offset, field.size);
+      payload.*field.into = value;
+      has_any = has_any || value;
+    }
+    return has_any ? std::optional(payload) : std::nullopt;
+  }
 
  private:
   struct Field {
@@ -90,39 +341,6 @@ class Payloads {
   };
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Field>> fields_;  // domain, layout
 };
-
-Payloads::Payloads(const Database& database) {
-  database.rows("NVTX_PAYLOAD_SCHEMA_ENTRIES", {"domainId", "schemaId", "type", "name", "offset"},
-                [&](const Row& row) {
-                  const auto domain = row.integer(0), layout = row.integer(1);
-                  const auto name = row.text(3);
-                  const unsigned size = size_of_kind(row.integer(2).value_or(0));
-                  const std::int64_t offset = row.integer(4).value_or(0);  // of the first: nothing
-                  if (!layout || !name || size == 0 || offset < 0) return;
-                  for (const auto& [known, into] : field_names) {
-                    if (*name != known) continue;
-                    const std::pair key(static_cast<std::uint64_t>(domain.value_or(0)),
-                                        static_cast<std::uint64_t>(*layout));
-                    fields_[key].push_back({static_cast<std::uint64_t>(offset), size, into});
-                  }
-                });
-}
-
-std::optional<Events::Payload> Payloads::read(std::string_view bytes) const {
-  const auto domain = number_at(bytes, 0, 4), layout = number_at(bytes, 8, 4);
-  if (!domain || !layout || bytes.size() < payload_header) return std::nullopt;
-  auto found = fields_.find({*domain, *layout});
-  if (found == fields_.end()) found = fields_.find({0, *layout});
-  if (found == fields_.end()) return std::nullopt;
-  Events::Payload payload;
-  bool has_any = false;
-  for (const Field& field : found->second) {
-    const auto value = number_at(bytes.substr(payload_header), field.offset, field.size);
-    payload.*field.into = value;
-    has_any = has_any || value;
-  }
-  return has_any ? std::optional(payload) : std::nullopt;
-}
 
 class ExportReading {
  public:
@@ -210,8 +428,7 @@ class ExportReading {
             kind};
   }
 
-  // One row for all that a graph launched: what in it is a collective is not told. A few of them,
-  // as of optimizers, are left out.
+  // One row for a graph's launches tells no collectives. A few, as of optimizers, are left out.
   void read_graphs() {
     double graphs_ns = 0, others_ns = 0;
     database_.rows(table_of_graphs, {"start", "end"}, [&](const Row& row) {

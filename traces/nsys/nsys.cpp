@@ -7,7 +7,6 @@
 #include "traces/nsys/events.h"
 #include "traces/nsys/stats_tables.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -29,14 +28,11 @@ bool is_own_file(std::string_view bytes) {
 
 bool has_trace_tables(std::string_view text) {
   constexpr std::size_t first = std::size_t{1} << 20U;
-  text = text.substr(0, first);
-  if (!may_begin_text(text) || !contains(text, "Duration") ||
-      !contains_any(text, {"CorrId", "RangeStack"})) {
-    return false;
-  }
-  return nsys::has_stats_table(text, [](Report report) {
-    return report == Report::device_trace || report == Report::range_trace;
-  });
+  text = searched(text.substr(0, first));
+  return contains(text, "Duration") && contains_any(text, {"CorrId", "RangeStack"}) &&
+         nsys::has_stats_table(text, [](Report report) {
+           return report == Report::device_trace || report == Report::range_trace;
+         });
 }
 
 // "NVIDIA A100-SXM4-40GB (3)" is 3.
@@ -123,8 +119,8 @@ class Taking {
   std::set<std::string> processes_;  // of ranges
 };
 
-// What cuda_gpu_trace and nvtx_pushpop_trace print as CSV, in one text. They do not tell when the
-// host launched what, nor of which process work is. Throws FormatError without a row of the first.
+// cuda_gpu_trace and nvtx_pushpop_trace as CSV, in one text, which do not tell when the host
+// launched what, nor of which process work is. Throws FormatError without a row of the first.
 Events events_of_tables(std::string_view text) {
   Taking taking;
   const AroundTables around =

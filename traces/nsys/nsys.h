@@ -9,9 +9,8 @@
 
 namespace paceline::traces {
 
-// Whether bytes are a report of Nsight Systems that profilers' traces can be read from: its SQLite
-// export, or tables of `nsys stats` with cuda_gpu_trace; or its own file (.nsys-rep, .qdrep), which
-// is refused with the command that exports it.
+// A report of Nsight Systems: its SQLite export, or tables of `nsys stats` with cuda_gpu_trace; or
+// its own file (.nsys-rep, .qdrep), which is refused with the command that exports it.
 [[nodiscard]] bool is_nsys_trace(std::string_view bytes);
 
 // One trace for each device of each process, in their order: all of one clock. Throws FormatError
@@ -24,8 +23,7 @@ namespace paceline::traces {
 // Whether a text has sums of `nsys stats`, as CSV or in columns: of kernels, copies or NVTX ranges.
 [[nodiscard]] bool is_nsys_statistics(std::string_view text);
 
-// Compute beside communication, by kernel and by range. Throws FormatError where no row can be
-// read.
+// Compute beside communication, by kernel and by range. Throws FormatError without a readable row.
 [[nodiscard]] RunRecord read_nsys_statistics(std::string_view text);
 
 }  // namespace paceline::traces

@@ -7,7 +7,6 @@
 #include "traces/nsys/stats_tables.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -36,7 +35,7 @@ struct Sum {
 
 using Sums = std::map<std::string, Sum>;
 
-// Of one kind of report; several tables of it are of several reports of nsys, and add up.
+// Several tables of a kind are of several reports of nsys, and add up.
 struct Taken {
   Sums sums;
   std::map<std::size_t, std::size_t> tables;  // rows by table
@@ -89,20 +88,10 @@ class Statistics {
 
   // What a text tells twice is taken once.
   [[nodiscard]] const Sums& kernels() const {
-    for (const Report report : {Report::kernels, Report::kernels_by_grid}) {
-      const auto found = taken_.find(report);
-      if (found != taken_.end()) return found->second.sums;
-    }
-    return work_kernels_;
+    return sums_of(Report::kernels, sums_of(Report::kernels_by_grid, work_kernels_));
   }
-  [[nodiscard]] const Sums& copies() const {
-    const auto found = taken_.find(Report::copies);
-    return found != taken_.end() ? found->second.sums : work_copies_;
-  }
-  [[nodiscard]] Sums ranges() const {
-    const auto found = taken_.find(Report::ranges);
-    return found != taken_.end() ? found->second.sums : Sums();
-  }
+  [[nodiscard]] const Sums& copies() const { return sums_of(Report::copies, work_copies_); }
+  [[nodiscard]] const Sums& ranges() const { return sums_of(Report::ranges, no_ranges_); }
   [[nodiscard]] std::size_t most_tables() const {
     std::size_t most = 0;
     for (const auto& [report, taken] : taken_) {
@@ -112,7 +101,13 @@ class Statistics {
   }
 
  private:
+  [[nodiscard]] const Sums& sums_of(Report report, const Sums& otherwise) const {
+    const auto found = taken_.find(report);
+    return found == taken_.end() ? otherwise : found->second.sums;
+  }
+
   std::map<Report, Taken> taken_;
+  Sums no_ranges_;
   Sums work_kernels_, work_copies_;  // of cuda_gpu_sum, which has both
   bool has_traces_ = false;
 };
@@ -125,7 +120,7 @@ Sum total(const Sums& sums) {
 
 double share(Seconds part, Seconds all) { return all.value() > 0 ? part / all : 0; }
 
-// Adds a table of the sums, those of the most time first; `row_of` has a name and its sum.
+// Those of the most time first; `row_of` has a name and its sum.
 template <class RowOf>
 void add_table(RunRecord::Table table, const Sums& sums, std::size_t most, const RowOf& row_of,
                RunRecord& record) {
@@ -232,10 +227,7 @@ bool is_sum(Report report) {
 }  // namespace
 
 bool is_nsys_statistics(std::string_view text) {
-  constexpr std::size_t first_of_json = std::size_t{1} << 20U;
-  if (!may_begin_text(text.substr(0, first_of_json))) return false;
-  // Traces of profilers are JSON, and long.
-  if (begins_as_json(text)) text = text.substr(0, first_of_json);
+  text = searched(text);
   return contains(text, "Total Time") && nsys::has_stats_table(text, is_sum);
 }
 

@@ -38,7 +38,6 @@ std::vector<std::string> split(std::string_view line, char separator) {
   return cells;
 }
 
-// Where two blanks or more are between cells.
 std::vector<std::string> split_by_blanks(std::string_view line, std::size_t most) {
   std::vector<std::string> cells;
   line = trimmed(line);
@@ -108,8 +107,8 @@ bool is_of_numbers(const Column& column) {
   return is_one_of(column.name, numbers);
 }
 
-// A row of columns of text: numbers, which have no blank in them; then a grid's and a block's
-// three; then one or two words, of which the last is what was measured.
+// A row in columns of text: numbers without blanks; a grid's and a block's three; then one or two
+// words, the last of which is what was measured.
 std::vector<std::string> cells_in_columns(std::string_view line, const Header& header) {
   std::vector<std::string> cells;
   const auto next = [&] {

@@ -29,7 +29,6 @@ struct Column {
   double unit_s = 1e-9;  // of times; nsys' own without a unit is nanoseconds
 };
 
-// The table of a row.
 struct Header {
   Report report = Report::other;
   std::vector<Column> columns;
@@ -51,7 +50,6 @@ struct StatsRow {
   [[nodiscard]] std::optional<std::int64_t> nanoseconds(std::string_view column) const;
 };
 
-// What was in a text beside the rows of its tables.
 struct AroundTables {
   std::size_t tables = 0, other_tables = 0;
   std::size_t broken_rows = 0, first_broken_line = 0;
@@ -60,12 +58,10 @@ struct AroundTables {
 
 // Calls `take` for the rows of every table that nsys prints, as CSV, separated by tabs, or (sums
 // only) in columns, whatever is around them; it says whether the row could be read.
-//
 // Sources: scripts in reports/ of Nsight Systems 2021.1 to 2024.x, and outputs of 2023.3 to 2026.1.
 AroundTables read_stats_tables(std::string_view text,
                                const std::function<bool(const StatsRow&)>& take);
 
-// Whether a text has a table of one of these.
 [[nodiscard]] bool has_stats_table(std::string_view text,
                                    const std::function<bool(Report)>& is_wanted);
 

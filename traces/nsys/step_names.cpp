@@ -10,8 +10,7 @@
 namespace paceline::traces::nsys {
 namespace {
 
-// Without what joins words, in lower case, and without NVTX's own mark of a default domain (":step"
-// in tables of nsys).
+// In lower case, without what joins words and NVTX's mark of a default domain (":step").
 std::string plain(std::string_view name) {
   std::string out = in_lower(name);
   std::erase_if(out, [](char c) { return contains("_- #:=.", c); });

@@ -9,17 +9,14 @@
 
 namespace paceline::traces::nsys {
 
-// Which ranges are steps, and which are of an optimizer, by how people name them.
-//
-// Steps are, the first of these that there is: ranges that PyTorch's profiler has named; a word for
-// a step with a number behind it ("step 12", "iteration_12", "iter-12", "batch 12"); a range of
-// only such a word that repeats ("train_step").
+// Which ranges are steps, and which are of an optimizer, by how people name them. Steps are, the
+// first that there is: ranges named by PyTorch's profiler; a word for a step and a number ("step
+// 12", "iteration_12", "iter-12", "batch 12"); only such a word, repeated ("train_step").
 class StepNames {
  public:
   explicit StepNames(const Events& events);
 
-  // The name that DeviceTrace has for a range with this name, if it is one of them; `number` is
-  // that of the range among those.
+  // What DeviceTrace calls a range of this name, number `number` of these, if it is one of them.
   [[nodiscard]] std::optional<std::string> name_of(std::uint32_t name, std::uint64_t number) const;
 
  private:

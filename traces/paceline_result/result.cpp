@@ -6,7 +6,6 @@
 #include "traces/paceline_result/paceline_result.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -41,7 +40,6 @@ void take_call(const JsonValue& call, std::size_t line,
   table.rows.push_back({line, Bytes(*size), {Seconds(time)}});
 }
 
-// The tables of a point that was measured.
 void take_point(const JsonValue& point, std::size_t& line, std::vector<CollectiveLog>& logs) {
   const auto gpus = count_of(point["gpus"]), nodes = count_of(point["nodes"]);
   if (!gpus || !nodes) return;

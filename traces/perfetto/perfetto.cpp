@@ -86,7 +86,7 @@ class Timeline {
     add_event("M", what, thread, [&] { out_.put_object("args", [&] { out_.put("name", name); }); });
   }
 
-  // The spans of one lane on the fewest tracks on which they do not overlap.
+  // On the fewest tracks on which they do not overlap.
   void add_lane(std::size_t lane, const std::string& name, const std::vector<Span>& spans) {
     std::vector<Seconds> track_ends;
     for (std::size_t i = 0; i < spans.size(); ++i) {
@@ -118,8 +118,7 @@ class Timeline {
     });
   }
 
-  // From the last nanosecond of one slice, as its end is already another's, to the start of the
-  // other.
+  // From the last nanosecond of one slice, whose end may be another's, to the start of the other.
   void add_arrow(const std::vector<Span>& spans, const Arrow& of) {
     constexpr double nanosecond = 1e-9;
     for (const std::size_t i : {of.from, of.to}) {

@@ -8,7 +8,7 @@
 #include "traces/collective_table/collective_table.h"
 #include "traces/mpi_benchmarks/suites.h"
 #include "traces/text/format_error.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
@@ -75,7 +75,6 @@ class PingPongTables {
   }
   [[nodiscard]] bool has_rows() const { return !open_.rows.empty(); }
 
-  // Throws FormatError when there are none.
   [[nodiscard]] std::vector<PingPong> tables() && {
     close();
     if (tables_.empty()) {

@@ -11,7 +11,6 @@
 
 namespace paceline::traces {
 
-// Messages to and fro between two ranks, size by size.
 struct PingPong {
   struct Row {
     std::size_t line = 0;
@@ -25,11 +24,10 @@ struct PingPong {
   std::vector<Skipped> skipped;            // lines that look like a row and cannot be one
 };
 
-// Whether some format takes the text, as a whole.
 [[nodiscard]] bool is_ping_pong(std::string_view text);
 
-// Every table of a text, in the format that its content shows. Throws FormatError when it shows
-// none, or is not text; tables have at least one row or one skipped line.
+// Every table of a text. Throws FormatError when no format takes it, or it is not text; tables have
+// at least one row or one skipped line.
 [[nodiscard]] std::vector<PingPong> read_ping_pongs(std::string_view text);
 
 struct PingPongFormat {

@@ -48,9 +48,9 @@ bool is_of_nccl(std::string_view kernel) {
   return kernel.starts_with("nccl") || kernel.starts_with("rccl");
 }
 
-// By what the folded name of a kernel that is none of NCCL's has in it, what NCCL calls that; empty
-// where it is a collective of another kind. NVSHMEM's fcollect is an all-gather, its rdxn an
-// all-reduce (OpenSHMEM 1.5, 9.9).
+// Of kernels that are not NCCL's: part of the folded name, and what NCCL calls that; empty: a
+// collective of another kind. NVSHMEM's fcollect is an all-gather, its rdxn an all-reduce
+// (OpenSHMEM 1.5, 9.9).
 using OtherKernel = std::pair<std::string_view, std::string_view>;
 constexpr OtherKernel other_kernels[] = {{"allreduce", "AllReduce"},
                                          {"oneshotreduce", "Reduce"},
@@ -174,8 +174,8 @@ std::string kernel_class(const TracedCollective& call) {
 bool may_run(const TracedCollective& call, std::string_view kernel) {
   const std::string wanted = kernel_class(call), is = kernel_class(kernel);
   if (wanted.empty() || is.empty() || wanted == is) return true;
-  // PyTorch makes those of uneven sizes of these, and a reduce-scatter on symmetric memory of the
-  // first half of its all-reduce of two shots.
+  // PyTorch makes uneven ones of these, and a reduce-scatter on symmetric memory of the first half
+  // of its all-reduce of two shots.
   return (wanted == "allgather" && is == "broadcast") ||
          (wanted == "reducescatter" && (is == "reduce" || is == "allreduce"));
 }

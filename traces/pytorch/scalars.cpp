@@ -19,7 +19,7 @@ std::optional<TraceTime> with_exponent(std::string_view microseconds) {
   return std::llround(*value * 1e3);
 }
 
-// The innermost lists of [[8, 16], []], each without its brackets.
+// Of [[8, 16], []] "8, 16" and "".
 std::vector<std::string_view> inner_lists(std::string_view text) {
   std::vector<std::string_view> lists;
   std::size_t open = std::string_view::npos;
@@ -32,7 +32,6 @@ std::vector<std::string_view> inner_lists(std::string_view text) {
   return lists;
 }
 
-// The strings of ["float", "Scalar"].
 std::vector<std::string_view> strings_of(std::string_view text) {
   std::vector<std::string_view> all;
   while (true) {
@@ -91,8 +90,8 @@ std::optional<ElementSize> element_size_of(std::string_view type) {
   if (type.starts_with(scope)) type.remove_prefix(scope.size());
   const std::string name = in_lower(type.substr(0, 32));
   if (name.starts_with("float8")) return ElementSize(1);
-  // c10::toString(ScalarType), the names of C++ types that older profilers wrote, Horovod's
-  // (DataType_Name of common/message.cc), and those in names of NCCL's kernels.
+  // Of c10::toString(ScalarType), C++ types in older profiles, Horovod (DataType_Name of
+  // common/message.cc), and names of NCCL's kernels.
   constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
       {"float", 4},        {"half", 2},
       {"bfloat16", 2},     {"double", 8},

@@ -14,8 +14,7 @@ namespace paceline::traces::pytorch {
 // 126 years: no sum or difference of two such times overflows.
 inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 
-// Nanoseconds of a decimal number of microseconds, to the nearest. nullopt for what is no number or
-// lies further than that.
+// Of a decimal number of microseconds, to the nearest; nullopt for no number or a further time.
 [[nodiscard]] std::optional<TraceTime> nanoseconds_of(std::string_view microseconds);
 
 // Of one element; nullopt for types unknown here: "Float", "c10::BFloat16", "long int", "float32".
@@ -27,15 +26,14 @@ inline constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;
 inline constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
 
 // Elements of tensors together, by their shapes in lists however deep: [[8, 16], []] are 129.
-// nullopt when they are more than elements_most, or no numbers.
+// nullopt for more than elements_most, or no numbers.
 [[nodiscard]] std::optional<std::uint64_t> elements_of(std::string_view shapes);
 
 // The larger of "In msg nelems" and "Out msg nelems", as far as they are recorded.
 [[nodiscard]] std::optional<ElementCount> larger_count(std::string_view in, std::string_view out);
 
-// Elements of all tensors of "Input Dims" and "Input type", and the type if they share it: [[8,
-// 16],
-// []] and ["float", "Scalar"] are 128 of 4 bytes.
+// Elements of all tensors of "Input Dims" and "Input type", and the type if they share it: of [[8,
+// 16], []] and ["float", "Scalar"] 128 of 4 bytes.
 struct Tensors {
   std::uint64_t elements;
   ElementSize element_size;

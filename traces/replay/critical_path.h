@@ -6,20 +6,19 @@
 
 namespace paceline::traces {
 
-// A span on the critical path, and how much of the step it takes there.
+// A span on the critical path.
 struct PathPart {
   Rank rank;
   training::OperationId operation;
-  // From when what it waited for was done until it was: less than its span where it began before.
-  // Of a collective from when the last rank joined.
+  // How much of the step it takes: from when what it waited for was done, which may be after its
+  // start, or the last rank joined a collective, to its end.
   Seconds time;
 };
 
-// What the step's length hangs on, from its start to its end: back from the operation that ends
-// last to what released it, be it an operation of its rank or, for a collective, what released the
-// last rank to join it. Parts add up to the step, but for gaps in which a rank did nothing.
-//
-// Precondition: at least one rank and one operation.
+// What the step's length hangs on: back from the operation that ends last to what released it, an
+// operation of its rank, or what released the last rank to join a collective. Parts add up to the
+// step, but for gaps in which a rank did nothing. Precondition: at least one rank and one
+// operation.
 [[nodiscard]] std::vector<PathPart> critical_path(const StepTrace& trace);
 
 }  // namespace paceline::traces

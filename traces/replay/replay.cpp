@@ -16,7 +16,6 @@ using training::Operation;
 using training::OperationId;
 using training::OperationKind;
 
-// One rank's step.
 struct RankStep {
   const training::StepProgram& program;
   const std::vector<training::Interval>& intervals;

@@ -7,18 +7,17 @@
 
 namespace paceline::traces {
 
-// One rank's compute as a network: a layer for each gradient, last to be ready first, so that
-// strategies can reduce gradients their own way.
+// One rank's compute as a network: a layer per gradient, last to be ready first, so that strategies
+// can reduce gradients their own way.
 struct TracedCompute {
-  // Forward is what comes before the first gradient. The optimizer is what comes after the last
-  // gradient; copies and casts are in the traced times, so its device takes no time for them.
-  // Broadcasts that come before the first gradient are of buffers. Batch: 1.
+  // Forward is what comes before the first gradient, where broadcasts are of buffers; the optimizer
+  // what comes after the last. Traced times contain copies and casts: the device takes no time for
+  // them. Batch: 1.
   workload::Workload workload;
   // By rank, how much longer its compute is than that of the rank that was taken, the median one.
   std::vector<double> slowdown;
   std::size_t gradients = 0;  // all of them of known size when above 0
-  // Collectives of the trace that are neither all-reduces nor such broadcasts: strategies leave
-  // them out.
+  // Collectives other than all-reduces and such broadcasts, which strategies leave out.
   std::size_t other_calls = 0;
 };
 

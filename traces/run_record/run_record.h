@@ -12,8 +12,8 @@
 
 namespace paceline::traces {
 
-// What a file tells of a run that is neither a step's trace nor a table of collectives, as figures
-// with names: of Horovod's engine, of DistributedDataParallel's own logging, of sums over kernels.
+// A run's figures by name, neither a step's trace nor a table of collectives: of Horovod's engine,
+// DistributedDataParallel's logging, sums over kernels.
 struct RunRecord {
   // Text, a count, a ratio, or a figure with its unit.
   using Cell = std::variant<std::string, std::uint64_t, double, Seconds, Bytes, BytesPerSecond>;
@@ -33,7 +33,6 @@ struct RunRecord {
   [[nodiscard]] static Cell cell_of(const std::optional<T>& value) {
     return value ? Cell(*value) : Cell(std::string("-"));
   }
-  // Adds a table that has a row.
   void add(Table table) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }

@@ -4,11 +4,10 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "traces/device_trace/limits.h"
+#include "traces/device_trace/device_trace.h"
 #include "traces/json/decode.h"
 #include "traces/json/step_trace.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 
@@ -106,7 +105,6 @@ void check_ranks(const std::vector<Rank>& ranks, std::vector<bool>& taken) {
   expect(std::ranges::is_sorted(ranks), "ranks: are not ascending");
 }
 
-// Throws std::runtime_error, with the place.
 void check(const TraceRun& run) {
   const StepTrace& trace = run.trace;
   expect(run.batch_per_gpu != 0U, "batch_per_gpu: is 0");
@@ -153,7 +151,6 @@ void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs) {
                         "");
     }
   }
-  // A line a run.
   out << "{\"schema\":\"" << schema << "\",\"runs\":[";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::string line;

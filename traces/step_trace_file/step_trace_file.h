@@ -34,18 +34,17 @@ struct TraceRun {
       {};  // of all steps that were traced, where more than this one
 };
 
-// Runs as JSON, schema paceline.trace/2, a line a run; README.md has the keys. Times keep every
-// bit, names keep what of them is UTF-8.
-// Throws FormatError for what read_step_traces would refuse.
+// Runs as JSON, schema paceline.trace/2, a line per run; README.md has the keys. Times keep every
+// bit, names what of them is UTF-8. Throws FormatError for what read_step_traces would refuse.
 void write_step_traces(std::ostream& out, const std::vector<TraceRun>& runs);
 
 // An object whose first key is its schema, paceline.trace of any version.
 [[nodiscard]] bool is_step_traces(std::string_view text);
 
 // Throws FormatError, with the byte or the place and the key in its message, for what is not JSON
-// or is cut off, for another version, for a run without ranks, with more than traced_ranks_most
-// (traces/device_trace/limits.h) or with one of them twice, for times that are negative, reversed
-// or beyond 1e9 s, and for classes of ranks that are not of the program's operations.
+// or is cut off, for another version, a run without ranks, with more than traced_ranks_most or one
+// of them twice, times that are negative, reversed or beyond 1e9 s, and classes of ranks that are
+// not of the program's operations.
 [[nodiscard]] std::vector<TraceRun> read_step_traces(std::string_view text);
 
 }  // namespace paceline::traces

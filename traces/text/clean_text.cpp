@@ -56,7 +56,6 @@ bool begins_table_line(std::string_view line) {
          !number_of<double>(words[2]);
 }
 
-// Hosts whose names are known as whole words.
 class Hosts {
  public:
   void take(std::string_view line) {
@@ -194,7 +193,7 @@ class Mender {
   bool is_sure_ = false;             // all of it is there
 };
 
-// Writers by their names, in the order of their first lines.
+// By name, in the order of their first lines.
 class Writers {
  public:
   std::size_t of(const std::string& name) {

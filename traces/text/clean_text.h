@@ -12,7 +12,6 @@
 
 namespace paceline::traces {
 
-// A line as its program wrote it.
 struct CleanLine {
   std::size_t number = 0;  // in the file, from 1; of one that was broken in two, of its beginning
   std::size_t column = 0;  // of its first byte there, from 1
@@ -23,28 +22,26 @@ struct CleanLine {
   bool follows_loss = false;  // a line before it is lost that was no row of numbers
 };
 
-// The lines of a text as people have it: behind the prefixes of launchers, schedulers and loggers
+// The lines of a text as people have it: behind prefixes of launchers, schedulers and loggers
 // (mpirun --tag-output, srun --label, Ray, torchrun, Kubernetes, timestamps), quoted in Markdown,
 // with a terminal's codes or blanks of web pages, and of several writers at once.
 //
-// Lines of one writer, as prefixes name it, follow one another, in their order; writers come in the
-// order of their first lines. A line that a message of NCCL's (INFO, WARN) broke in two is whole
-// again where its end follows, and the message is a line of its own.
-//
-// A text without any of these has its own lines, none of them copied: O(1) memory a line.
+// Lines of one writer, as prefixes name it, follow one another; writers come in the order of their
+// first lines. A line that a message of NCCL's (INFO, WARN) broke in two is whole again where its
+// end follows, and the message a line of its own. A text without any of these has its own lines,
+// none of them copied: O(1) memory a line.
 class CleanText {
  public:
   explicit CleanText(std::string_view text);  // which has to outlive it
 
   [[nodiscard]] std::span<const CleanLine> lines() const { return lines_; }
-  // The lines of one writer after the other, each a text of its own: what one says, such as a
-  // number of GPUs, does not hold for what another measured. What no prefix names goes before the
-  // first that one does, as the command does that started it.
+  // The lines of one writer after the other, each a text of its own: what one says, as a number of
+  // GPUs, does not hold for another. What no prefix names, as the command, goes before the first
+  // writer.
   [[nodiscard]] std::vector<std::span<const CleanLine>> by_writer() const;
   // Parts of lines that a message broke and of which something is lost: no lines any more.
   [[nodiscard]] std::span<const CleanLine> broken() const { return broken_; }
-  // How many lines had a prefix of each kind, and how many were made whole: "prefix of mpirun
-  // --tag-output".
+  // Lines by kind of prefix ("prefix of mpirun --tag-output"), and those made whole.
   [[nodiscard]] const std::map<std::string, std::size_t>& changes() const { return changes_; }
 
  private:
@@ -54,8 +51,8 @@ class CleanText {
   std::map<std::string, std::size_t> changes_;
 };
 
-// Gives `take` the lines whose columns nothing checks but their being whole: none that was mended.
-// Calls `begin_text` where another writer's begin, and where a title may be lost.
+// Gives `take` the lines that were not mended. Calls `begin_text` where another writer's begin, and
+// where a title may be lost.
 template <class BeginText, class Take>
 void read_whole_lines(std::string_view text, const BeginText& begin_text, const Take& take) {
   const CleanText clean(text);
@@ -80,8 +77,7 @@ template <class IsOne>
   return has(text.substr(0, looked_at)) || (text.size() > looked_at && has(text));
 }
 
-// Whose line it is, where it is none of a format's: "NCCL's log", "MPI", "shell", "Markdown",
-// "other"; empty for a blank one.
+// Whose line it is: "NCCL's log", "MPI", "shell", "Markdown", "other"; empty: blank.
 [[nodiscard]] std::string_view kind_of_foreign(std::string_view line);
 
 }  // namespace paceline::traces

@@ -7,8 +7,7 @@
 
 namespace paceline::traces {
 
-// Text that cannot be used: where, what, and what to do. `line` is 0 for all of it, `column` for
-// all of a line.
+// Text that cannot be used: where, what, and what to do. `line`, `column` are 0 for all of it.
 class FormatError : public std::runtime_error {
  public:
   FormatError(std::size_t line, const std::string& what, std::string hint)

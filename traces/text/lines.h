@@ -12,6 +12,7 @@
 
 #include "models/text/number.h"
 #include "models/units/units.h"
+#include "traces/text/format_error.h"
 
 // Pieces that readers of texts share.
 namespace paceline::traces {
@@ -32,7 +33,6 @@ namespace paceline::traces {
   return std::ranges::any_of(parts, [&](std::string_view part) { return contains(text, part); });
 }
 
-// Whether a word is one of a list.
 template <class Words>
 [[nodiscard]] bool is_one_of(std::string_view word, const Words& words) {
   return std::ranges::find(words, word) != std::ranges::end(words);
@@ -53,6 +53,43 @@ template <class Value, std::size_t n>
                                                             std::string_view part) {
   const std::size_t at = text.find(part);
   return at == text.npos ? std::nullopt : std::optional(text.substr(at + part.size()));
+}
+
+// The text without a byte order mark, which editors of another system put first.
+[[nodiscard]] inline std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  return text;
+}
+
+// Whether a text begins as JSON does: an object or an array.
+[[nodiscard]] inline bool begins_as_json(std::string_view text) {
+  text = without_mark(text);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && (text[begin] == '{' || text[begin] == '[');
+}
+
+// Whether bytes that begin a file may begin a text: none is zero.
+[[nodiscard]] inline bool may_begin_text(std::string_view first) { return !contains(first, '\0'); }
+
+// What of a text may show its format by words that stand anywhere: the first MiB of JSON, as traces
+// of profilers are, nothing of a file whose first MiB has a byte of zero, and else all.
+[[nodiscard]] inline std::string_view searched(std::string_view text) {
+  constexpr std::size_t first = std::size_t{1} << 20U;
+  if (!may_begin_text(text.substr(0, first))) return {};
+  return begins_as_json(text) ? text.substr(0, first) : text;
+}
+
+// The line, from 1, that a byte of a text is in.
+[[nodiscard]] inline std::size_t line_at(std::string_view text, std::size_t byte) {
+  return static_cast<std::size_t>(std::ranges::count(text.substr(0, byte), '\n')) + 1;
+}
+
+// The text without a byte order mark. Throws FormatError where it has a zero byte.
+[[nodiscard]] inline std::string_view plain_text(std::string_view text) {
+  const std::size_t odd = text.find('\0');
+  if (odd == text.npos) return without_mark(text);
+  throw FormatError(line_at(text, odd), "is not text: it has a zero byte", "give the log itself");
 }
 
 // ASCII in lower case.
@@ -116,8 +153,7 @@ void for_each_line(std::string_view text, const Take& take) {
   return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// A time that a clock can have measured: not zero, NaN or infinity, nor so small or large that
-// what is computed of it is.
+// A time that a clock can have measured, and that can be computed with: no zero, NaN or infinity.
 [[nodiscard]] inline std::optional<Seconds> measured_time(double value, double unit_s) {
   constexpr double shortest_s = 1e-12, longest_s = 1e9;
   const double time_s = value * unit_s;

@@ -46,7 +46,6 @@ class Scan {
     at_ = ok_ ? end : at_;
     return *this;
   }
-  // A part that may be missing.
   template <class Part>
   Scan& maybe(const Part& part) {
     Scan tried = *this;
@@ -80,8 +79,7 @@ std::uint64_t leading_number(std::string_view text) {
   return number_of<std::uint64_t>(text.substr(0, text.find_first_not_of("0123456789"))).value_or(0);
 }
 
-// Of a terminal's code that starts at `at`: ESC [ ... letter, whose ESC some copies have lost where
-// it is a colour's. 0 where none starts.
+// Of a terminal's code at `at`: ESC [ ... letter, without ESC in copies of colours; 0: none.
 std::size_t code_length(std::string_view line, std::size_t at) {
   constexpr char escape = '\x1b';
   std::size_t end = at;

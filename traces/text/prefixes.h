@@ -9,16 +9,13 @@
 
 namespace paceline::traces {
 
-// What launchers, schedulers, loggers and quotes put before the lines of a text. Each kind is a row
-// of the table in prefixes.cpp.
+// What launchers, schedulers, loggers and quotes put before lines: rows of a table in prefixes.cpp.
 class Prefixes {
  public:
-  // Looks at the text for what only many lines together show: names of hosts before each line, and
-  // numbers of lines.
+  // Looks for what only many lines together show: names of hosts before each, and numbers of lines.
   explicit Prefixes(std::string_view text);
 
-  // Of all that stands before what the program wrote; adds those that name who wrote it to
-  // `writer`, and counts kinds.
+  // Of all before what the program wrote. Adds the writer's name to `writer`, and counts kinds.
   [[nodiscard]] std::size_t length(std::string_view line, std::string& writer,
                                    std::map<std::string, std::size_t>& kinds) const;
 

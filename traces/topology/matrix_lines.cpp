@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "traces/text/lines.h"
 
@@ -64,27 +63,12 @@ void split_names(const MatrixName& word, std::vector<MatrixName>& names) {
   }
 }
 
-struct EntryWord {
-  std::string_view text;
-  MatrixEntry entry;
-};
-
-// What the drivers of before 2016 call SYS is SOC. The last are of nvidia-smi topo -p2p, as its own
-// legend has them: OK, or why not.
-constexpr std::array entry_words{EntryWord{"PIX", {false, 0, PciePath::one_switch, {}}},
-                                 EntryWord{"PXB", {false, 0, PciePath::switches, {}}},
-                                 EntryWord{"PHB", {false, 0, PciePath::host_bridge, {}}},
-                                 EntryWord{"NODE", {false, 0, PciePath::numa_node, {}}},
-                                 EntryWord{"SYS", {false, 0, PciePath::system, {}}},
-                                 EntryWord{"SOC", {false, 0, PciePath::system, {}}},
-                                 EntryWord{"X", {true, 0, {}, {}}},
-                                 EntryWord{"OK", {false, 0, {}, true}},
-                                 EntryWord{"NS", {false, 0, {}, false}},
-                                 EntryWord{"CNS", {false, 0, {}, false}},
-                                 EntryWord{"GNS", {false, 0, {}, false}},
-                                 EntryWord{"TNS", {false, 0, {}, false}},
-                                 EntryWord{"DR", {false, 0, {}, false}},
-                                 EntryWord{"U", {false, 0, {}, false}}};
+// Before 2016 SYS was SOC.
+constexpr std::pair<std::string_view, PciePath> path_words[] = {
+    {"PIX", PciePath::one_switch}, {"PXB", PciePath::switches}, {"PHB", PciePath::host_bridge},
+    {"NODE", PciePath::numa_node}, {"SYS", PciePath::system},   {"SOC", PciePath::system}};
+// Of nvidia-smi topo -p2p: why it is not OK.
+constexpr std::string_view refusals[] = {"NS", "CNS", "GNS", "TNS", "DR", "U"};
 
 struct ReadEntry {
   MatrixEntry entry;
@@ -93,7 +77,6 @@ struct ReadEntry {
 
 constexpr std::uint32_t lanes_most = 1000;  // as a scenario's lanes
 
-// The entry that a text starts with.
 std::optional<ReadEntry> entry_at(std::string_view text) {
   if (text.substr(0, 2) == "NV") {
     const std::size_t digits = digits_at(text, 2);
@@ -101,10 +84,13 @@ std::optional<ReadEntry> entry_at(std::string_view text) {
     if (!count || *count == 0) return std::nullopt;
     return ReadEntry{{false, *count, {}, {}}, 2 + digits};
   }
-  for (const EntryWord& word : entry_words) {
-    if (text.substr(0, word.text.size()) == word.text) {
-      return ReadEntry{word.entry, word.text.size()};
-    }
+  for (const auto& [word, path] : path_words) {
+    if (text.starts_with(word)) return ReadEntry{{false, 0, path, {}}, word.size()};
+  }
+  if (text.starts_with("X")) return ReadEntry{{true, 0, {}, {}}, 1};
+  if (text.starts_with("OK")) return ReadEntry{{false, 0, {}, true}, 2};
+  for (const std::string_view word : refusals) {
+    if (text.starts_with(word)) return ReadEntry{{false, 0, {}, false}, word.size()};
   }
   return std::nullopt;
 }

@@ -12,8 +12,7 @@
 
 #include "traces/topology/node_topology.h"
 
-// The lines that a matrix of `nvidia-smi topo` is made of, also where tabs between its columns are
-// lost.
+// The lines of a matrix of `nvidia-smi topo`, also where tabs between its columns are lost.
 namespace paceline::traces {
 
 struct MatrixName {
@@ -58,8 +57,8 @@ struct MatrixRow {
 // Names of GPUs first, then of NICs; nullopt for a line that is none of these.
 [[nodiscard]] std::optional<MatrixHeader> header_in(std::string_view line);
 
-// A line of one of these names and at least one entry; else nullopt. Without names: of any name
-// that GPUs and NICs have, and at least two entries.
+// A line of one of these names and at least one entry; without names of any name that GPUs and NICs
+// have, and at least two entries. Else nullopt.
 [[nodiscard]] std::optional<MatrixRow> row_in(std::string_view line, const MatrixNames& names);
 
 }  // namespace paceline::traces

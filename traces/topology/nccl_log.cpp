@@ -48,6 +48,18 @@ struct Communicator {
   TextPlace at;
 };
 
+constexpr auto log_hint =
+    "give the log of all ranks, with the lines of NCCL_DEBUG=INFO, or what nvidia-smi topo -m "
+    "prints";
+
+using Ring = std::vector<std::uint32_t>;
+
+// NCCL prints rings twice where it doubles channels (src/graph/connect.cc, ncclTopoPostset).
+bool is_twice_the_same(const std::vector<Ring>& rings) {
+  const auto half = rings.begin() + std::ssize(rings) / 2;
+  return rings.size() % 2 == 0 && std::equal(rings.begin(), half, half, rings.end());
+}
+
 class LogReader {
  public:
   void take(const CleanLine& line) {
@@ -61,7 +73,26 @@ class LogReader {
     take_message({line.number, line.column + before.size()}, host, *message);
   }
 
-  [[nodiscard]] NodeTopology finish() &&;
+  [[nodiscard]] NodeTopology finish() && {
+    take_hosts();
+    if (first_node_.size() > topology_gpus_most) {
+      throw FormatError(places_[0].line, 0, "has more than 1024 GPUs on a host", log_hint);
+    }
+    for (std::size_t i = 0; i < first_node_.size(); ++i) {
+      NodeTopology::Gpu& gpu = node_.gpus.emplace_back();
+      gpu.name = std::to_string(i);
+      gpu.at = places_[i];
+    }
+    const std::size_t gpus = node_.gpus.size();
+    node_.links.assign(gpus, std::vector<std::uint32_t>(gpus));
+    node_.paths.assign(gpus, std::vector<std::optional<PciePath>>(gpus));
+    take_rings();
+    take_nics();
+    node_.nic_paths.assign(gpus, std::vector<std::optional<PciePath>>(node_.nics.size()));
+    run_.model = model_;
+    node_.run = std::move(run_);
+    return std::move(node_);
+  }
 
  private:
   // As nccl-tests print.
@@ -193,9 +224,99 @@ class LogReader {
     }
   }
 
-  void take_hosts();
-  void take_rings();
-  void take_nics();
+  void take_hosts() {
+    const bool has_list = !listed_.empty() && listed_.rbegin()->first + 1 == listed_.size();
+    Communicator largest;
+    if (!communicators_.empty()) largest = communicators_.rbegin()->second;
+    const std::size_t said = communicators_.empty() ? 0 : communicators_.rbegin()->first;
+    if (has_list && listed_.size() >= said) largest.ranks = listed_;
+    const std::size_t all = std::max(said, has_list ? listed_.size() : 0);
+    if (largest.ranks.size() < all && largest.nodes > 0) {
+      run_.nodes = largest.nodes;
+      for (std::uint32_t r = 0; r < largest.ranks_per_node; ++r) first_node_.push_back(r);
+      places_.assign(first_node_.size(), largest.at);
+      return;
+    }
+    if (all == 0) throw FormatError(0, "does not tell what ranks there are", log_hint);
+    if (largest.ranks.size() < all) {
+      throw FormatError(largest.at.line, 0,
+                        "tells the hosts of " + std::to_string(largest.ranks.size()) + " of " +
+                            std::to_string(all) + " ranks",
+                        log_hint);
+    }
+    // Communicators of as many ranks beside one another, as of tensor parallelism, are no job.
+    for (const auto& [rank, other] : largest.others) {
+      const LogRank& known = largest.ranks.at(rank);
+      if (known.host == other) continue;
+      throw FormatError(known.at.line, 0,
+                        "has rank " + std::to_string(rank) + " on " + shown(known.host) +
+                            " and on " + shown(other),
+                        "give the lines of one communicator of all ranks");
+    }
+    std::map<std::string, std::vector<std::uint32_t>> by_host;
+    for (const auto& [rank, of_rank] : largest.ranks) {
+      by_host[of_rank.host].push_back(rank);
+    }
+    const std::string& first = largest.ranks.begin()->second.host;
+    first_node_ = by_host[first];
+    for (const auto& [host, ranks] : by_host) {
+      if (ranks.size() == first_node_.size()) continue;
+      throw FormatError(largest.ranks.at(ranks[0]).at.line, 0,
+                        shown(host) + " has " + std::to_string(ranks.size()) + " ranks, and " +
+                            shown(first) + " " + std::to_string(first_node_.size()),
+                        "all nodes of a cluster are alike; write the section by hand");
+    }
+    run_.nodes = static_cast<std::uint32_t>(by_host.size());
+    for (const std::uint32_t rank : first_node_) places_.push_back(largest.ranks.at(rank).at);
+  }
+
+  // How many rings cross a pair of the first node's GPUs in one direction.
+  void take_rings() {
+    const std::size_t gpus = node_.gpus.size();
+    const auto found = rings_.find(gpus * run_.nodes);
+    if (found == rings_.end()) return;
+    std::vector<Ring> rings;
+    for (auto& [channel, ring] : found->second) rings.push_back(ring);
+    run_.channels = rings.size();
+    run_.is_doubled = is_twice_the_same(rings);
+    if (run_.is_doubled) rings.resize(rings.size() / 2);
+    std::vector hops(gpus, std::vector<std::uint32_t>(gpus));
+    std::map<std::uint32_t, std::size_t> local;
+    for (std::size_t i = 0; i < gpus; ++i) local[first_node_[i]] = i;
+    using Pairs = std::set<std::pair<std::size_t, std::size_t>>;
+    std::set<Pairs> ways;  // of rings through the node
+    for (const Ring& ring : rings) {
+      Pairs pairs;
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        const auto from = local.find(ring[i]), to = local.find(ring[(i + 1) % ring.size()]);
+        if (from == local.end() || to == local.end()) continue;
+        if (indirect_.contains(std::minmax(from->first, to->first))) continue;
+        ++hops[from->second][to->second];
+        pairs.insert(std::minmax({from->second, to->second}));
+      }
+      ways.insert(std::move(pairs));
+    }
+    run_.rings_differ = ways.size() > 1;
+    for (std::size_t i = 0; i < gpus; ++i) {
+      for (std::size_t j = 0; j < gpus; ++j) node_.links[i][j] = std::max(hops[i][j], hops[j][i]);
+    }
+  }
+
+  // Those that connections name, where any do.
+  void take_nics() {
+    const bool is_ib = !nics_of_ib_.empty() && run_.network != "Socket";
+    const auto& nics = is_ib ? nics_of_ib_ : nics_of_sockets_;
+    const bool names_some =
+        std::ranges::any_of(used_nics_, [&](std::uint32_t used) { return nics.contains(used); });
+    for (const auto& [number, nic] : nics) {
+      if (names_some && !used_nics_.contains(number)) continue;
+      if (!names_some && is_no_nic(nic.name)) {
+        node_.nics_left_out.push_back(nic.name);
+        continue;
+      }
+      node_.nics.push_back({nic.name, nic.at, nic.bandwidth, !is_ib});
+    }
+  }
 
   RunFacts run_;
   std::string model_, nic_host_;
@@ -210,134 +331,6 @@ class LogReader {
   std::vector<TextPlace> places_;                               // of these
   NodeTopology node_;
 };
-
-constexpr auto log_hint =
-    "give the log of all ranks, with the lines of NCCL_DEBUG=INFO, or what nvidia-smi topo -m "
-    "prints";
-
-void LogReader::take_hosts() {
-  const bool has_list = !listed_.empty() && listed_.rbegin()->first + 1 == listed_.size();
-  Communicator largest;
-  if (!communicators_.empty()) largest = communicators_.rbegin()->second;
-  const std::size_t said = communicators_.empty() ? 0 : communicators_.rbegin()->first;
-  if (has_list && listed_.size() >= said) largest.ranks = listed_;
-  const std::size_t all = std::max(said, has_list ? listed_.size() : 0);
-  if (largest.ranks.size() < all && largest.nodes > 0) {
-    run_.nodes = largest.nodes;
-    for (std::uint32_t r = 0; r < largest.ranks_per_node; ++r) first_node_.push_back(r);
-    places_.assign(first_node_.size(), largest.at);
-    return;
-  }
-  if (all == 0) throw FormatError(0, "does not tell what ranks there are", log_hint);
-  if (largest.ranks.size() < all) {
-    throw FormatError(largest.at.line, 0,
-                      "tells the hosts of " + std::to_string(largest.ranks.size()) + " of " +
-                          std::to_string(all) + " ranks",
-                      log_hint);
-  }
-  // Communicators of as many ranks beside one another, as of tensor parallelism, are no job.
-  for (const auto& [rank, other] : largest.others) {
-    const LogRank& known = largest.ranks.at(rank);
-    if (known.host == other) continue;
-    throw FormatError(
-        known.at.line, 0,
-        "has rank " + std::to_string(rank) + " on " + shown(known.host) + " and on " + shown(other),
-        "give the lines of one communicator of all ranks");
-  }
-  std::map<std::string, std::vector<std::uint32_t>> by_host;
-  for (const auto& [rank, of_rank] : largest.ranks) {
-    by_host[of_rank.host].push_back(rank);
-  }
-  const std::string& first = largest.ranks.begin()->second.host;
-  first_node_ = by_host[first];
-  for (const auto& [host, ranks] : by_host) {
-    if (ranks.size() == first_node_.size()) continue;
-    throw FormatError(largest.ranks.at(ranks[0]).at.line, 0,
-                      shown(host) + " has " + std::to_string(ranks.size()) + " ranks, and " +
-                          shown(first) + " " + std::to_string(first_node_.size()),
-                      "all nodes of a cluster are alike; write the section by hand");
-  }
-  run_.nodes = static_cast<std::uint32_t>(by_host.size());
-  for (const std::uint32_t rank : first_node_) places_.push_back(largest.ranks.at(rank).at);
-}
-
-using Ring = std::vector<std::uint32_t>;
-
-// NCCL prints its rings twice where it doubles its channels (src/graph/connect.cc,
-// ncclTopoPostset).
-bool is_twice_the_same(const std::vector<Ring>& rings) {
-  const auto half = rings.begin() + std::ssize(rings) / 2;
-  return rings.size() % 2 == 0 && std::equal(rings.begin(), half, half, rings.end());
-}
-
-// How many rings cross a pair of the first node's GPUs in one direction.
-void LogReader::take_rings() {
-  const std::size_t gpus = node_.gpus.size();
-  const auto found = rings_.find(gpus * run_.nodes);
-  if (found == rings_.end()) return;
-  std::vector<Ring> rings;
-  for (auto& [channel, ring] : found->second) rings.push_back(ring);
-  run_.channels = rings.size();
-  run_.is_doubled = is_twice_the_same(rings);
-  if (run_.is_doubled) rings.resize(rings.size() / 2);
-  std::vector hops(gpus, std::vector<std::uint32_t>(gpus));
-  std::map<std::uint32_t, std::size_t> local;
-  for (std::size_t i = 0; i < gpus; ++i) local[first_node_[i]] = i;
-  using Pairs = std::set<std::pair<std::size_t, std::size_t>>;
-  std::set<Pairs> ways;  // of rings through the node
-  for (const Ring& ring : rings) {
-    Pairs pairs;
-    for (std::size_t i = 0; i < ring.size(); ++i) {
-      const auto from = local.find(ring[i]), to = local.find(ring[(i + 1) % ring.size()]);
-      if (from == local.end() || to == local.end()) continue;
-      if (indirect_.contains(std::minmax(from->first, to->first))) continue;
-      ++hops[from->second][to->second];
-      pairs.insert(std::minmax({from->second, to->second}));
-    }
-    ways.insert(std::move(pairs));
-  }
-  run_.rings_differ = ways.size() > 1;
-  for (std::size_t i = 0; i < gpus; ++i) {
-    for (std::size_t j = 0; j < gpus; ++j) node_.links[i][j] = std::max(hops[i][j], hops[j][i]);
-  }
-}
-
-// Those that connections name, where any do.
-void LogReader::take_nics() {
-  const bool is_ib = !nics_of_ib_.empty() && run_.network != "Socket";
-  const auto& nics = is_ib ? nics_of_ib_ : nics_of_sockets_;
-  const bool names_some =
-      std::ranges::any_of(used_nics_, [&](std::uint32_t used) { return nics.contains(used); });
-  for (const auto& [number, nic] : nics) {
-    if (names_some && !used_nics_.contains(number)) continue;
-    if (!names_some && is_no_nic(nic.name)) {
-      node_.nics_left_out.push_back(nic.name);
-      continue;
-    }
-    node_.nics.push_back({nic.name, nic.at, nic.bandwidth, !is_ib});
-  }
-}
-
-NodeTopology LogReader::finish() && {
-  take_hosts();
-  if (first_node_.size() > topology_gpus_most) {
-    throw FormatError(places_[0].line, 0, "has more than 1024 GPUs on a host", log_hint);
-  }
-  for (std::size_t i = 0; i < first_node_.size(); ++i) {
-    NodeTopology::Gpu& gpu = node_.gpus.emplace_back();
-    gpu.name = std::to_string(i);
-    gpu.at = places_[i];
-  }
-  const std::size_t gpus = node_.gpus.size();
-  node_.links.assign(gpus, std::vector<std::uint32_t>(gpus));
-  node_.paths.assign(gpus, std::vector<std::optional<PciePath>>(gpus));
-  take_rings();
-  take_nics();
-  node_.nic_paths.assign(gpus, std::vector<std::optional<PciePath>>(node_.nics.size()));
-  run_.model = model_;
-  node_.run = std::move(run_);
-  return std::move(node_);
-}
 
 }  // namespace
 

@@ -17,7 +17,6 @@ constexpr auto filled_hint =
     "give the file that NCCL writes in a run, with GPUs and NVLinks: NCCL_TOPO_DUMP_FILE names it";
 constexpr auto whole_hint = "give the file that NCCL wrote, whole: NCCL_TOPO_DUMP_FILE names it";
 
-// Lines and columns of a text by offset.
 class TextPlaces {
  public:
   // Offsets count from `start`.
@@ -76,8 +75,7 @@ PciePath path_between(const PciWay& a, const PciWay& b) {
 
 std::string quoted_text(std::string_view text) { return "\"" + shown(text) + "\""; }
 
-// Where XML starts and how much there is of it: all of a text that starts with it; else, behind a
-// prompt or the fence of a quotation, its systems.
+// All of a text that starts with XML; else, behind a prompt or a fence, its systems.
 struct XmlPart {
   std::size_t start = 0, size = 0;
 };
@@ -154,8 +152,8 @@ class XmlReader {
                                         "NCCL_TOPO_DUMP_FILE names");
   }
 
-  // Interfaces that are no NICs, by name, and those below no <pci> beside others below one: of
-  // the same CPU, which is where NCCL hangs what has no device (src/graph/xml.cc).
+  // Interfaces that are no NICs, by name, and those below no <pci> beside others below one: NCCL
+  // hangs what has no device below a CPU (src/graph/xml.cc).
   void leave_out_nics(NodeTopology& all) {
     const auto leave_out = [&](const auto& is_none) {
       for (const FoundNic& found : nics_) {
@@ -221,8 +219,8 @@ class XmlReader {
     take_below(cpu, way, 0);
   }
 
-  // Bytes a second as NCCL counts them (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci): of
-  // each lane 3/5 of its rate until 5 GT/s, whose codes take more, and 3/4 above.
+  // Bytes a second as NCCL counts them (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci): 3/5 of
+  // each lane's rate until 5 GT/s, whose codes take more, and 3/4 above.
   [[nodiscard]] static std::optional<BytesPerSecond> link_of(const pugi::xml_node& pci) {
     const std::string_view text = pci.attribute("link_speed").value();
     const auto rate = number_of<double>(text.substr(0, text.find(' ')));
@@ -244,9 +242,8 @@ class XmlReader {
     return link_of(pci);
   }
 
-  // Of a GPU. Every one has a faster link than 2.5 GT/s: where that is shown it is asleep, or not
-  // of PCIe. NVLink-C2C joins it to the CPU of its module; NCCL counts bw=MB/s times count
-  // (src/graph/topo.cc, ncclTopoAddC2c).
+  // Of a GPU. A link of 2.5 GT/s is asleep, or not PCIe. NVLink-C2C joins a GPU to the CPU of its
+  // module; NCCL counts bw=MB/s times count (src/graph/topo.cc, ncclTopoAddC2c).
   void add_port(const pugi::xml_node& pci, const pugi::xml_node& node,
                 NodeTopology::Gpu& gpu) const {
     const std::string_view speed = pci.attribute("link_speed").value();
@@ -331,8 +328,7 @@ class XmlReader {
     }
   }
 
-  // The files of clouds' images, for NCCL_TOPO_FILE: switches and NICs with or without the class of
-  // each device, which NCCL adds GPUs to.
+  // Files of clouds' images, for NCCL_TOPO_FILE: switches and NICs, to which NCCL adds GPUs.
   [[noreturn]] void refuse_without_gpus(const pugi::xml_node& system) const {
     const auto is_display = [](const pugi::xml_node& node) {
       return std::string_view(node.name()) == "pci" &&

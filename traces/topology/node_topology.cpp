@@ -4,7 +4,6 @@
 
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {

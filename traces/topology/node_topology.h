@@ -62,8 +62,8 @@ struct NodeTopology {
 
   std::vector<Gpu> gpus;  // 1..topology_gpus_most, in the order of their ranks
   std::vector<Nic> nics;
-  // A matrix says how many NVLinks a pair has and not whether an NVSwitch lies between; then each
-  // of a GPU's links counts for all its pairs.
+  // A matrix tells a pair's NVLinks, not whether an NVSwitch lies between: each counts for all
+  // pairs.
   bool links_of_pairs_only = false;
   std::vector<std::vector<std::uint32_t>> links;  // between GPUs i and j; symmetric, diagonal 0
   bool is_amd = false;                            // links are xGMI
@@ -97,40 +97,37 @@ struct NodeTopologyFormat {
   NodeTopology (*read)(std::string_view text, NodeChoice node);
 };
 
-// XML as NCCL writes it into the file that NCCL_TOPO_DUMP_FILE names: <system> of <cpu>, each of
-// <pci> with <gpu> (and its <nvlink>) or <nic> (and its <net>). GPUs without a rank and nets
-// without a number are passed over, as NCCL does. AMD's RCCL writes the same with <xgmi> for
-// <nvlink>. Lines before and after the XML are passed over. Interfaces that are no NICs are left
-// out, and so are those below no <pci> where others are below one.
+// XML as NCCL writes it into NCCL_TOPO_DUMP_FILE: <system> of <cpu>, each of <pci> with <gpu> (and
+// its <nvlink>; AMD's RCCL: <xgmi>) or <nic> (and its <net>). GPUs without a rank and nets without
+// a number are passed over, as NCCL does, and so are lines around the XML; interfaces that are no
+// NICs, and those below no <pci> where others are below one, are left out.
 //
 // Reading throws FormatError for what is no XML, cut off, of several hosts, joined by links that
-// differ between their two ends, for several systems where `node` chooses none, and by name for
-// other files of NCCL's: those that it is given and that have no GPUs yet, and graphs.
+// differ between their ends, for several systems where `node` chooses none, and by name for other
+// files of NCCL's: those without GPUs yet, and graphs.
 [[nodiscard]] bool is_nccl_topology(std::string_view text);
 [[nodiscard]] NodeTopology read_nccl_topology(std::string_view text, NodeChoice node);
 
-// What `nvidia-smi topo -m` prints, with whatever stands before, between and after it: a line of
-// the names of GPUs and NICs, underlined or not, and a row for each. NICs take the names of a "NIC
-// Legend"; a matrix of `topo -p2p` beside it says whether GPUs reach each other without the host.
-// Cells that lost what parted them are told apart where there is one way to do so.
+// What `nvidia-smi topo -m` prints, whatever is around it: a line of the names of GPUs and NICs,
+// and a row for each. NICs take the names of a "NIC Legend"; a matrix of `topo -p2p` beside it says
+// whether GPUs reach each other without the host. Cells without blanks between are told apart where
+// there is one way.
 //
 // Reading throws FormatError for a matrix that is cut off, not symmetric, or has an entry that is
 // none, and for several matrices of different nodes where `node` chooses none.
 [[nodiscard]] bool is_topology_matrix(std::string_view text);
 [[nodiscard]] NodeTopology read_topology_matrix(std::string_view text, NodeChoice node);
 
-// What a run wrote with NCCL_DEBUG=INFO, alone or among other output: lines of many ranks mixed,
-// behind prefixes of launchers, and inside lines of others. Read are NCCL's version, the ranks of
-// the largest communicator with their hosts (also as nccl-tests lists them, with the GPUs' model),
-// its rings, how ranks are connected, and networks with their devices and, where NCCL prints them,
-// speeds. Not read: what the subsystem GRAPH adds. Reading throws FormatError for a log that does
-// not tell how many GPUs a host has, or of hosts that differ in that; they are one node, which
-// `node` need not choose.
+// What a run wrote with NCCL_DEBUG=INFO: lines of many ranks mixed, behind prefixes of launchers,
+// and inside others. Read are NCCL's version, the ranks of the largest communicator with their
+// hosts (also as nccl-tests lists them, with the GPUs' model), its rings, how ranks are connected,
+// and networks with devices and, where printed, speeds; not what the subsystem GRAPH adds. Reading
+// throws FormatError for a log that does not tell how many GPUs a host has, or of hosts that differ
+// in that; `node` need not choose, as they are one.
 [[nodiscard]] bool is_nccl_log(std::string_view text);
 [[nodiscard]] NodeTopology read_nccl_log(std::string_view text, NodeChoice node);
 
-// What another tool printed that shows a node: "is what rocm-smi --showtopo prints"; empty where
-// the text is none that is known.
+// What another tool printed: "is what rocm-smi --showtopo prints"; empty for an unknown text.
 [[nodiscard]] std::string foreign_topology(std::string_view text);
 
 // A row a format; the first that takes a text reads it.
@@ -141,19 +138,19 @@ struct NamedTopology {
   NodeTopology topology;
 };
 
-// In the format that its content shows. Throws FormatError when it shows none, is too long or not
-// text, does not hold together, or has several nodes and `node` chooses none of them.
+// Throws FormatError for a text in no known format, too long or not text, that does not hold
+// together, or has several nodes of which `node` chooses none.
 [[nodiscard]] NamedTopology read_node_topology(std::string_view text,
                                                NodeChoice node = std::nullopt);
 
-// Throws FormatError for a choice where nothing is to choose, and one that is not there. `nodes`:
-// what there is, each as a few words; `at`: of the second.
+// Throws FormatError for a choice that is not there, or has one node. `nodes`: each as a few words;
+// `at`: of the second.
 [[nodiscard]] std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at,
                                       NodeChoice node);
 
 // Whether interfaces of such a name carry no traffic between nodes: made by software (docker0,
-// veth12, tunl0, a VPN's), or a wireless LAN's. By the names that the kernel, systemd
-// (systemd.net-naming-scheme) and the programs give them.
+// veth12, tunl0, a VPN's), or a wireless LAN's, as the kernel, systemd (systemd.net-naming-scheme)
+// and the programs name them.
 [[nodiscard]] bool is_no_nic(std::string_view interface_name);
 
 }  // namespace paceline::traces

@@ -14,7 +14,6 @@ namespace {
 constexpr auto as_it_is = "give the output of nvidia-smi topo -m as it is";
 constexpr auto whole_matrix = "give the output of nvidia-smi topo -m whole";
 
-// What the command before a matrix asked for.
 enum class MatrixKind { paths, pcie_only, peer_to_peer, other_status };
 
 // The last letters of "nvidia-smi topo -p2p r"; nullopt for a line that is no such command.
@@ -32,7 +31,7 @@ std::optional<MatrixKind> command_in(std::string_view line) {
   return is_of_transfers ? MatrixKind::peer_to_peer : MatrixKind::other_status;
 }
 
-// One matrix: its first line, rows and legend. The matrix of a node, or of its pairs' status.
+// A matrix of a node, or of its pairs' status.
 class Matrix {
  public:
   Matrix(std::size_t line, MatrixHeader header, std::optional<MatrixKind> asked)
@@ -62,18 +61,98 @@ class Matrix {
     return asked_ == MatrixKind::other_status ? MatrixKind::other_status : MatrixKind::peer_to_peer;
   }
   [[nodiscard]] std::size_t gpus() const { return those(true).size(); }
-  [[nodiscard]] bool is_same(const Matrix& other) const;
+  [[nodiscard]] bool is_same(const Matrix& other) const {
+    const auto is_same_row = [](const auto& a, const auto& b) {
+      return a.first == b.first && std::ranges::equal(a.second.cells, b.second.cells, {},
+                                                      &MatrixCell::entry, &MatrixCell::entry);
+    };
+    return std::ranges::equal(rows_, other.rows_, is_same_row);
+  }
 
-  // Whether the line is one of its rows.
-  bool take(std::size_t number, std::string_view line);
+  bool take(std::size_t number, std::string_view line) {
+    auto row = row_in(line, known_);
+    if (!row) return false;
+    row->line = number;
+    const MatrixName& name = row->name;
+    if (!known_.contains(name.text)) {
+      throw FormatError(number, name.column, "\"" + shown(name.text) + "\" has a row and no column",
+                        "give the output of nvidia-smi topo -m as it is, with its first line");
+    }
+    const std::string key = name.text;
+    const std::size_t column = name.column;
+    if (!rows_.emplace(key, std::move(*row)).second) {
+      throw FormatError(number, column, "\"" + shown(key) + "\" has two rows",
+                        "give the matrix of one node");
+    }
+    return true;
+  }
+
   void take_legend(const std::string& name, const std::string& nic) { legend_[name] = nic; }
 
   // Throws FormatError where it is cut off or does not hold together.
-  void check();
+  void check() {
+    name_columns_without_one();
+    for (const auto& [name, row] : rows_) check_size(row);
+    for (const MatrixName& name : names_) {
+      if (!is_gpu_name(name.text) || rows_.contains(name.text)) continue;
+      throw FormatError(line_, name.column, "\"" + name.text + "\" has a column and no row",
+                        whole_matrix);
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto row = rows_.find(names_[i].text);
+      if (row != rows_.end() && !row->second.endings.empty()) tell_endings_apart(i);
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto row = rows_.find(names_[i].text);
+      if (row != rows_.end()) check_row(i, row->second);
+    }
+  }
+
   // Preconditions: checked; `kind()` is paths.
-  [[nodiscard]] NodeTopology topology() const;
+  [[nodiscard]] NodeTopology topology() const {
+    NodeTopology node;
+    node.links_of_pairs_only = true;
+    for (const std::size_t i : those(true)) add_gpu(i, node);
+    const std::vector<std::size_t> nics = those(false);
+    for (const std::size_t j : nics) {
+      const auto known = legend_.find(names_[j].text);
+      NodeTopology::Nic& nic = node.nics.emplace_back();
+      nic.name = shown(known == legend_.end() ? names_[j].text : known->second);
+      nic.at = {line_, names_[j].column};
+      auto& pairs = node.nic_pairs.emplace_back();
+      for (const std::size_t other : nics) {
+        const auto there = path(j, other);
+        pairs.push_back(there ? there : path(other, j));
+      }
+    }
+    if (unnamed_ > 0) {
+      node.notes.push_back(
+          "The first line of the matrix has lost the names of " + std::to_string(unnamed_) +
+          (unnamed_ == 1 ? " NIC, which is called ?." : " NICs, which are called ?."));
+    }
+    return node;
+  }
+
   // Preconditions: checked, as many GPUs as the node.
-  void add_status(NodeTopology& node) const;
+  void add_status(NodeTopology& node) const {
+    NodeTopology::PeerToPeer found = node.peer_to_peer.value_or(NodeTopology::PeerToPeer{});
+    const bool is_first = !node.peer_to_peer;
+    std::size_t reach = 0, pairs = 0, reach_unlinked = 0;
+    const auto gpus = those(true);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const bool can = row_of(gpus[i]).cells[gpus[j]].entry.peer == true &&
+                         row_of(gpus[j]).cells[gpus[i]].entry.peer == true;
+        ++pairs;
+        if (can) ++reach;
+        if (can && node.links[i][j] == 0) ++reach_unlinked;
+      }
+    }
+    found.pairs = pairs;
+    found.reach = is_first ? reach : std::min(found.reach, reach);
+    found.all_without_links_fail = found.all_without_links_fail || reach_unlinked == 0;
+    node.peer_to_peer = found;
+  }
 
  private:
   [[nodiscard]] std::vector<std::size_t> those(bool gpus) const {
@@ -90,11 +169,100 @@ class Matrix {
     const auto row = rows_.find(names_[from].text);
     return row == rows_.end() ? std::nullopt : row->second.cells[to].entry.path;
   }
-  void name_columns_without_one();
-  void check_size(const MatrixRow& row) const;
-  void tell_endings_apart(std::size_t i);
-  void check_row(std::size_t i, const MatrixRow& row) const;
-  void add_gpu(std::size_t i, NodeTopology& node) const;
+  // All rows of GPUs have as many paths to NICs beyond the first line's names, which are cut off.
+  void name_columns_without_one() {
+    std::size_t cells = 0;
+    for (const auto& [name, row] : rows_) {
+      if (cells == 0) cells = row.cells.size();
+      if (row.cells.size() != cells || cells <= names_.size() || !is_gpu_name(name)) return;
+      for (std::size_t j = names_.size(); j < cells; ++j) {
+        if (!row.cells[j].entry.path) return;
+      }
+    }
+    if (cells <= names_.size() || cells > names_.size() + topology_nics_most) return;
+    unnamed_ = cells - names_.size();
+    while (names_.size() < cells) names_.push_back({"?" + std::to_string(names_.size()), 1});
+  }
+
+  void check_size(const MatrixRow& row) const {
+    const std::size_t cells = row.cells.size(), columns = names_.size();
+    if (cells == columns) return;
+    if (cells > columns) {
+      throw FormatError(row.line, row.cells[columns].column,
+                        "the row has " + std::to_string(cells) +
+                            " entries, and the first line names " + std::to_string(columns),
+                        whole_matrix);
+    }
+    if (row.strange) {
+      throw FormatError(
+          row.line, row.strange->column,
+          "\"" + shown(row.strange->text) + "\" is no entry of the matrix",
+          "give the output of nvidia-smi topo -m as it is: X, NV1, PIX, PXB, PHB, NODE "
+          "or SYS between two devices");
+    }
+    throw FormatError(row.line, row.cells.back().column,
+                      "the row ends after " + std::to_string(cells) + " of " +
+                          std::to_string(columns) + " entries",
+                      "lines that were broken or cut off have to be whole");
+  }
+
+  // Of "NV20-19" the row of the other device tells whether it has 2 links, or 20.
+  void tell_endings_apart(std::size_t i) {
+    MatrixRow& row = rows_.at(names_[i].text);
+    const std::size_t last = row.cells.size() - 1;
+    const auto other = rows_.find(names_[last].text);
+    const auto fits = [&](const auto& ending) {
+      return row.endings.size() == 1 || (other != rows_.end() && other->second.cells.size() > i &&
+                                         other->second.cells[i].entry.links == ending.first);
+    };
+    const auto found = std::ranges::find_if(row.endings, fits);
+    if (found == row.endings.end()) {
+      throw FormatError(row.line, row.cells[last].column,
+                        "does not tell where its NVLinks end and its affinity begins", as_it_is);
+    }
+    row.cells[last].entry.links = found->first;
+    row.affinities.insert(row.affinities.begin(), found->second);
+  }
+
+  void check_row(std::size_t i, const MatrixRow& row) const {
+    for (std::size_t j = 0; j < names_.size(); ++j) {
+      const MatrixCell& cell = row.cells[j];
+      if (cell.entry.is_self != (i == j)) {
+        throw FormatError(
+            row.line, cell.column,
+            i == j ? "a device's entry for itself is not X" : "X is between two devices", as_it_is);
+      }
+      const auto other = rows_.find(names_[j].text);
+      // What a pair can do may differ by who reads.
+      if (other == rows_.end() || other->second.cells[i].entry == cell.entry || cell.entry.peer) {
+        continue;
+      }
+      throw FormatError(row.line, cell.column,
+                        "differs from the entry of " + shown(names_[j].text) + " for " +
+                            shown(names_[i].text) + " (line " + std::to_string(other->second.line) +
+                            ")",
+                        "a link has the same two ends from either");
+    }
+  }
+
+  void add_gpu(std::size_t i, NodeTopology& node) const {
+    const MatrixRow& row = row_of(i);
+    NodeTopology::Gpu& gpu = node.gpus.emplace_back();
+    gpu.name = names_[i].text;
+    gpu.at = {row.line, 1};
+    if (!row.affinities.empty()) gpu.cpus = row.affinities[0];
+    if (has_numa_ && row.affinities.size() > 1) {
+      gpu.numa = number_of<std::uint32_t>(row.affinities[1]);
+    }
+    auto& links = node.links.emplace_back();
+    auto& paths = node.paths.emplace_back();
+    auto& nic_paths = node.nic_paths.emplace_back();
+    for (const std::size_t j : those(true)) {
+      links.push_back(row.cells[j].entry.links);
+      paths.push_back(row.cells[j].entry.path);
+    }
+    for (const std::size_t j : those(false)) nic_paths.push_back(row.cells[j].entry.path);
+  }
 
   std::size_t line_;
   std::vector<MatrixName> names_;  // of columns
@@ -105,189 +273,6 @@ class Matrix {
   std::map<std::string, MatrixRow> rows_;
   std::map<std::string, std::string> legend_;
 };
-
-bool Matrix::is_same(const Matrix& other) const {
-  const auto is_same_row = [](const auto& a, const auto& b) {
-    return a.first == b.first && std::ranges::equal(a.second.cells, b.second.cells, {},
-                                                    &MatrixCell::entry, &MatrixCell::entry);
-  };
-  return std::ranges::equal(rows_, other.rows_, is_same_row);
-}
-
-bool Matrix::take(std::size_t number, std::string_view line) {
-  auto row = row_in(line, known_);
-  if (!row) return false;
-  row->line = number;
-  const MatrixName& name = row->name;
-  if (!known_.contains(name.text)) {
-    throw FormatError(number, name.column, "\"" + shown(name.text) + "\" has a row and no column",
-                      "give the output of nvidia-smi topo -m as it is, with its first line");
-  }
-  const std::string key = name.text;
-  const std::size_t column = name.column;
-  if (!rows_.emplace(key, std::move(*row)).second) {
-    throw FormatError(number, column, "\"" + shown(key) + "\" has two rows",
-                      "give the matrix of one node");
-  }
-  return true;
-}
-
-// All rows of GPUs have as many entries more than the first line has names, and they are paths to
-// NICs: their names are cut off.
-void Matrix::name_columns_without_one() {
-  std::size_t cells = 0;
-  for (const auto& [name, row] : rows_) {
-    if (cells == 0) cells = row.cells.size();
-    if (row.cells.size() != cells || cells <= names_.size() || !is_gpu_name(name)) return;
-    for (std::size_t j = names_.size(); j < cells; ++j) {
-      if (!row.cells[j].entry.path) return;
-    }
-  }
-  if (cells <= names_.size() || cells > names_.size() + topology_nics_most) return;
-  unnamed_ = cells - names_.size();
-  while (names_.size() < cells) names_.push_back({"?" + std::to_string(names_.size()), 1});
-}
-
-void Matrix::check_size(const MatrixRow& row) const {
-  const std::size_t cells = row.cells.size(), columns = names_.size();
-  if (cells == columns) return;
-  if (cells > columns) {
-    throw FormatError(row.line, row.cells[columns].column,
-                      "the row has " + std::to_string(cells) +
-                          " entries, and the first line names " + std::to_string(columns),
-                      whole_matrix);
-  }
-  if (row.strange) {
-    throw FormatError(row.line, row.strange->column,
-                      "\"" + shown(row.strange->text) + "\" is no entry of the matrix",
-                      "give the output of nvidia-smi topo -m as it is: X, NV1, PIX, PXB, PHB, NODE "
-                      "or SYS between two devices");
-  }
-  throw FormatError(
-      row.line, row.cells.back().column,
-      "the row ends after " + std::to_string(cells) + " of " + std::to_string(columns) + " entries",
-      "lines that were broken or cut off have to be whole");
-}
-
-// Of "NV20-19" the row of the other device tells whether it has 2 links, or 20.
-void Matrix::tell_endings_apart(std::size_t i) {
-  MatrixRow& row = rows_.at(names_[i].text);
-  const std::size_t last = row.cells.size() - 1;
-  const auto other = rows_.find(names_[last].text);
-  const auto fits = [&](const auto& ending) {
-    return row.endings.size() == 1 || (other != rows_.end() && other->second.cells.size() > i &&
-                                       other->second.cells[i].entry.links == ending.first);
-  };
-  const auto found = std::ranges::find_if(row.endings, fits);
-  if (found == row.endings.end()) {
-    throw FormatError(row.line, row.cells[last].column,
-                      "does not tell where its NVLinks end and its affinity begins", as_it_is);
-  }
-  row.cells[last].entry.links = found->first;
-  row.affinities.insert(row.affinities.begin(), found->second);
-}
-
-void Matrix::check() {
-  name_columns_without_one();
-  for (const auto& [name, row] : rows_) check_size(row);
-  for (const MatrixName& name : names_) {
-    if (!is_gpu_name(name.text) || rows_.contains(name.text)) continue;
-    throw FormatError(line_, name.column, "\"" + name.text + "\" has a column and no row",
-                      whole_matrix);
-  }
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const auto row = rows_.find(names_[i].text);
-    if (row != rows_.end() && !row->second.endings.empty()) tell_endings_apart(i);
-  }
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const auto row = rows_.find(names_[i].text);
-    if (row != rows_.end()) check_row(i, row->second);
-  }
-}
-
-void Matrix::check_row(std::size_t i, const MatrixRow& row) const {
-  for (std::size_t j = 0; j < names_.size(); ++j) {
-    const MatrixCell& cell = row.cells[j];
-    if (cell.entry.is_self != (i == j)) {
-      throw FormatError(
-          row.line, cell.column,
-          i == j ? "a device's entry for itself is not X" : "X is between two devices", as_it_is);
-    }
-    const auto other = rows_.find(names_[j].text);
-    // What a pair can do may differ by who reads.
-    if (other == rows_.end() || other->second.cells[i].entry == cell.entry || cell.entry.peer) {
-      continue;
-    }
-    throw FormatError(row.line, cell.column,
-                      "differs from the entry of " + shown(names_[j].text) + " for " +
-                          shown(names_[i].text) + " (line " + std::to_string(other->second.line) +
-                          ")",
-                      "a link has the same two ends from either");
-  }
-}
-
-void Matrix::add_gpu(std::size_t i, NodeTopology& node) const {
-  const MatrixRow& row = row_of(i);
-  NodeTopology::Gpu& gpu = node.gpus.emplace_back();
-  gpu.name = names_[i].text;
-  gpu.at = {row.line, 1};
-  if (!row.affinities.empty()) gpu.cpus = row.affinities[0];
-  if (has_numa_ && row.affinities.size() > 1) {
-    gpu.numa = number_of<std::uint32_t>(row.affinities[1]);
-  }
-  auto& links = node.links.emplace_back();
-  auto& paths = node.paths.emplace_back();
-  auto& nic_paths = node.nic_paths.emplace_back();
-  for (const std::size_t j : those(true)) {
-    links.push_back(row.cells[j].entry.links);
-    paths.push_back(row.cells[j].entry.path);
-  }
-  for (const std::size_t j : those(false)) nic_paths.push_back(row.cells[j].entry.path);
-}
-
-NodeTopology Matrix::topology() const {
-  NodeTopology node;
-  node.links_of_pairs_only = true;
-  for (const std::size_t i : those(true)) add_gpu(i, node);
-  const std::vector<std::size_t> nics = those(false);
-  for (const std::size_t j : nics) {
-    const auto known = legend_.find(names_[j].text);
-    NodeTopology::Nic& nic = node.nics.emplace_back();
-    nic.name = shown(known == legend_.end() ? names_[j].text : known->second);
-    nic.at = {line_, names_[j].column};
-    auto& pairs = node.nic_pairs.emplace_back();
-    for (const std::size_t other : nics) {
-      const auto there = path(j, other);
-      pairs.push_back(there ? there : path(other, j));
-    }
-  }
-  if (unnamed_ > 0) {
-    node.notes.push_back(
-        "The first line of the matrix has lost the names of " + std::to_string(unnamed_) +
-        (unnamed_ == 1 ? " NIC, which is called ?." : " NICs, which are called ?."));
-  }
-  return node;
-}
-
-void Matrix::add_status(NodeTopology& node) const {
-  NodeTopology::PeerToPeer found = node.peer_to_peer.value_or(NodeTopology::PeerToPeer{});
-  const bool is_first = !node.peer_to_peer;
-  std::size_t reach = 0, pairs = 0, reach_unlinked = 0;
-  const auto gpus = those(true);
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const bool can = row_of(gpus[i]).cells[gpus[j]].entry.peer == true &&
-                       row_of(gpus[j]).cells[gpus[i]].entry.peer == true;
-      ++pairs;
-      if (can) ++reach;
-      if (can && node.links[i][j] == 0) ++reach_unlinked;
-    }
-  }
-  found.pairs = pairs;
-  found.reach = is_first ? reach : std::min(found.reach, reach);
-  found.all_without_links_fail = found.all_without_links_fail || reach_unlinked == 0;
-  node.peer_to_peer = found;
-}
 
 class MatrixReader {
  public:
@@ -373,8 +358,7 @@ class MatrixReader {
     return chosen_node(names, nodes[nodes.size() > 1 ? 1 : 0]->at(), choice);
   }
 
-  // Of the matrices of status between a node's matrix and the next one; of all, where there is one
-  // node.
+  // Of the matrices of status between a node's matrix and the next one; of one node, all.
   void add_status(const Matrix& of, NodeTopology& node) {
     const Matrix* above = nullptr;
     std::size_t nodes = 0;

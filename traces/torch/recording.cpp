@@ -12,7 +12,6 @@
 #include "models/stats/quantile.h"
 #include "traces/json/json_value.h"
 #include "traces/text/lines.h"
-#include "traces/text/plain_text.h"
 
 namespace paceline::traces {
 namespace {
@@ -23,7 +22,6 @@ constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;   // 126 years
 constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
 constexpr std::uint64_t count_most = std::numeric_limits<std::uint32_t>::max();
 
-// A step as the recorder writes it.
 struct RecordedStep {
   struct Interval {
     TraceTime begin, end;
@@ -48,7 +46,6 @@ enum TaskName : std::uint32_t { between_work, forward_work, backward_work, optim
 
 enum Layer : std::size_t { wait, backward, forward, optimizer, layers };
 
-// Where something begins or ends, or backward is cut.
 struct Edge {
   TraceTime at;
   std::optional<Layer> layer;  // nullopt: a cut
@@ -78,8 +75,8 @@ std::optional<TaskName> name_of(const std::array<int, layers>& open) {
   return open[optimizer] > 0 ? optimizer_work : between_work;
 }
 
-// What was computed in a step, in order: it fills the step but for the waits. Where passes overlap,
-// backward is taken before forward, and forward before optimizer.
+// What was computed, in order: it fills the step but for the waits. Where passes overlap, backward
+// goes before forward, and forward before optimizer.
 std::vector<DeviceTrace::Task> tasks_of(const RecordedStep& step) {
   std::vector<DeviceTrace::Task> tasks;
   std::array<int, layers> open{};
@@ -156,23 +153,153 @@ Intervals intervals_of(const JsonValue& in, const char* key, const RecordedStep&
   return intervals;
 }
 
-// Reads lines into a trace; each throws std::runtime_error.
 class Reading {
  public:
-  void take_header(const JsonValue& header);
-  void take_step(const JsonValue& line);
-  [[nodiscard]] DeviceTrace trace();
+  void take_header(const JsonValue& header) {
+    if (text_of(header, "schema") != schema) refuse("schema", "is not paceline.recording/1");
+    const std::uint64_t rank = number_of(header, "rank", count_most - 1);
+    const std::uint64_t world_size = number_of(header, "world_size", count_most);
+    if (rank >= world_size) refuse("rank", "is not below world_size");
+    trace_.rank = Rank(static_cast<std::uint32_t>(rank));
+    trace_.world_size = static_cast<std::uint32_t>(world_size);
+    trace_.device = text_of(header, "device");
+    trace_.names = {"between", "forward", "backward", "optimizer"};  // TaskName
+    // ProcessGroupGloo has two threads unless it is told otherwise (torch 1.13 and 2).
+    lanes_.assign(text_of(header, "backend") == "gloo" ? 2 : 1, 0);
+    take_parameters(list_of(header, "parameters"));
+    take_models(list_of(header, "ddp"));
+  }
+
+  void take_step(const JsonValue& line) {
+    RecordedStep step;
+    step.number = number_of(line, "step", count_most);
+    step.all = {time_of(line, "begin_ns"), time_of(line, "end_ns")};
+    if (step.all.end < step.all.begin) refuse("end_ns", "is before begin_ns");
+    if (step.all.begin < end_) refuse("begin_ns", "is before the end of the step before");
+    step.forward = intervals_of(line, "forward_ns", step);
+    step.backward = intervals_of(line, "backward_ns", step);
+    step.waits = intervals_of(line, "waits_ns", step);
+    step.optimizer = intervals_of(line, "optimizer_ns", step);
+    take_gradients(line, step);
+    take_buckets(line, step);
+    if (const auto samples = number_if_told(line, "samples", count_most)) {
+      samples_.push_back(*samples);
+    }
+    end_ = step.all.end;
+    ++steps;
+    add(step);
+  }
+
+  [[nodiscard]] DeviceTrace trace() {
+    std::ranges::stable_sort(trace_.gradients, {}, &DeviceTrace::Gradient::ready);
+    trace_.events = steps;
+    if (!samples_.empty()) {
+      trace_.batch = static_cast<std::uint32_t>(stats::lower_median(samples_));
+    }
+    return std::move(trace_);
+  }
 
   std::uint64_t steps = 0;
 
  private:
-  void take_parameters(const JsonValue::List& list);
-  void take_models(const JsonValue::List& list);
-  void take_gradients(const JsonValue& line, RecordedStep& step) const;
-  void take_buckets(const JsonValue& line, RecordedStep& step) const;
-  void add(const RecordedStep& step);
+  void take_parameters(const JsonValue::List& list) {
+    for (const JsonValue& element : list) {
+      const std::uint64_t elements = number_of(element, "elements", elements_most);
+      const std::uint64_t size = number_of(element, "element_bytes", 64);
+      if (size == 0) refuse("element_bytes", "is 0");
+      if (!member<bool>(element, "requires_grad")) {
+        numbers_.emplace_back();
+        continue;
+      }
+      numbers_.emplace_back(static_cast<std::uint32_t>(trace_.parameters.size()));
+      trace_.parameters.push_back(
+          {text_of(element, "name"), ElementCount(elements), ElementSize(size)});
+    }
+  }
+
+  void take_models(const JsonValue::List& list) {
+    for (const JsonValue& element : list) {
+      group_sizes_.push_back(
+          static_cast<std::uint32_t>(number_of(element, "group_size", count_most)));
+      has_hook_.push_back(!text_of(element, "comm_hook").empty());
+      const auto cap =
+          number_if_told(element, "bucket_cap_bytes", std::numeric_limits<std::int64_t>::max());
+      if (cap && !trace_.bucket_cap) trace_.bucket_cap = Bytes(*cap);
+    }
+  }
+
+  void take_gradients(const JsonValue& line, RecordedStep& step) const {
+    const auto& times = list_of(line, "gradients_ns");
+    const auto& parameters = list_of(line, "gradient_parameters");
+    if (times.size() != parameters.size())
+      refuse("gradient_parameters", "is not of the same length");
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto number = parameters[i].if_whole();
+      if (!number || *number >= numbers_.size()) {
+        refuse("gradient_parameters", "has what is no number of a parameter");
+      }
+      step.gradients.push_back({time_in(times[i], step, "gradients_ns"), numbers_[*number]});
+    }
+  }
+
+  void take_buckets(const JsonValue& line, RecordedStep& step) const {
+    for (const JsonValue& element : list_of(line, "buckets")) {
+      RecordedStep::Bucket bucket{number_of(element, "model", count_most),
+                                  number_of(element, "index", count_most),
+                                  ElementCount(number_of(element, "elements", elements_most)),
+                                  std::nullopt,
+                                  time_of(element, "launched_ns"),
+                                  std::nullopt};
+      if (bucket.model >= group_sizes_.size()) refuse("model", "is none of ddp");
+      if (const auto size = number_if_told(element, "element_bytes", 64)) {
+        if (*size == 0) refuse("element_bytes", "is 0");
+        bucket.element_size = ElementSize(*size);
+      }
+      if (bucket.launched < step.all.begin || bucket.launched > step.all.end) {
+        refuse("launched_ns", "is out of its step");
+      }
+      if (!element["end_ns"].is_null()) {
+        bucket.end = time_of(element, "end_ns");
+        if (*bucket.end < bucket.launched) refuse("end_ns", "is before launched_ns");
+      }
+      step.buckets.push_back(bucket);
+    }
+    std::ranges::stable_sort(step.buckets, {}, &RecordedStep::Bucket::launched);
+  }
+
+  void add(const RecordedStep& step) {
+    for (const auto& task : tasks_of(step)) trace_.tasks.push_back(task);
+    const auto name = static_cast<std::uint32_t>(trace_.names.size());
+    trace_.names.push_back(std::string(step_prefix) + std::to_string(step.number));
+    trace_.ranges.push_back({step.all.begin, step.all.end, 0, name});
+    trace_.gradients.insert(trace_.gradients.end(), step.gradients.begin(), step.gradients.end());
+    for (const RecordedStep::Bucket& bucket : step.buckets) {
+      TracedCollective call;
+      call.kind = "allreduce";
+      call.collective = collectives::Collective::all_reduce;
+      call.group_size = group_sizes_[bucket.model];
+      // What a hook of the script's own sends is not what the bucket holds.
+      if (!has_hook_[bucket.model]) {
+        call.count = bucket.count;
+        call.element_size = bucket.element_size;
+      }
+      call.sequence = trace_.collectives.size();
+      call.called = call.returned = bucket.launched;
+      call.device = on_device(bucket);
+      trace_.collectives.push_back(std::move(call));
+    }
+  }
+
+  // Collectives begin in the order of their calls, as soon as there is a lane for them.
   [[nodiscard]] std::optional<TracedCollective::OnDevice> on_device(
-      const RecordedStep::Bucket& bucket);
+      const RecordedStep::Bucket& bucket) {
+    if (!bucket.end) return std::nullopt;
+    const auto lane = std::ranges::min_element(lanes_);
+    // An end is noted a little late, and one lane's may be after another's begin.
+    const TraceTime start = std::min(std::max(bucket.launched, *lane), *bucket.end);
+    *lane = *bucket.end;
+    return TracedCollective::OnDevice{start, *bucket.end};
+  }
 
   DeviceTrace trace_;
   // Of all parameters that the file lists, the number of those with gradients.
@@ -184,148 +311,7 @@ class Reading {
   TraceTime end_ = 0;                       // of the step before
 };
 
-void Reading::take_header(const JsonValue& header) {
-  if (text_of(header, "schema") != schema) refuse("schema", "is not paceline.recording/1");
-  const std::uint64_t rank = number_of(header, "rank", count_most - 1);
-  const std::uint64_t world_size = number_of(header, "world_size", count_most);
-  if (rank >= world_size) refuse("rank", "is not below world_size");
-  trace_.rank = Rank(static_cast<std::uint32_t>(rank));
-  trace_.world_size = static_cast<std::uint32_t>(world_size);
-  trace_.device = text_of(header, "device");
-  trace_.names = {"between", "forward", "backward", "optimizer"};  // TaskName
-  // ProcessGroupGloo has two threads unless it is told otherwise (torch 1.13 and 2).
-  lanes_.assign(text_of(header, "backend") == "gloo" ? 2 : 1, 0);
-  take_parameters(list_of(header, "parameters"));
-  take_models(list_of(header, "ddp"));
-}
-
-void Reading::take_parameters(const JsonValue::List& list) {
-  for (const JsonValue& element : list) {
-    const std::uint64_t elements = number_of(element, "elements", elements_most);
-    const std::uint64_t size = number_of(element, "element_bytes", 64);
-    if (size == 0) refuse("element_bytes", "is 0");
-    if (!member<bool>(element, "requires_grad")) {
-      numbers_.emplace_back();
-      continue;
-    }
-    numbers_.emplace_back(static_cast<std::uint32_t>(trace_.parameters.size()));
-    trace_.parameters.push_back(
-        {text_of(element, "name"), ElementCount(elements), ElementSize(size)});
-  }
-}
-
-void Reading::take_models(const JsonValue::List& list) {
-  for (const JsonValue& element : list) {
-    group_sizes_.push_back(
-        static_cast<std::uint32_t>(number_of(element, "group_size", count_most)));
-    has_hook_.push_back(!text_of(element, "comm_hook").empty());
-    const auto cap =
-        number_if_told(element, "bucket_cap_bytes", std::numeric_limits<std::int64_t>::max());
-    if (cap && !trace_.bucket_cap) trace_.bucket_cap = Bytes(*cap);
-  }
-}
-
-void Reading::take_step(const JsonValue& line) {
-  RecordedStep step;
-  step.number = number_of(line, "step", count_most);
-  step.all = {time_of(line, "begin_ns"), time_of(line, "end_ns")};
-  if (step.all.end < step.all.begin) refuse("end_ns", "is before begin_ns");
-  if (step.all.begin < end_) refuse("begin_ns", "is before the end of the step before");
-  step.forward = intervals_of(line, "forward_ns", step);
-  step.backward = intervals_of(line, "backward_ns", step);
-  step.waits = intervals_of(line, "waits_ns", step);
-  step.optimizer = intervals_of(line, "optimizer_ns", step);
-  take_gradients(line, step);
-  take_buckets(line, step);
-  if (const auto samples = number_if_told(line, "samples", count_most)) {
-    samples_.push_back(*samples);
-  }
-  end_ = step.all.end;
-  ++steps;
-  add(step);
-}
-
-void Reading::take_gradients(const JsonValue& line, RecordedStep& step) const {
-  const auto& times = list_of(line, "gradients_ns");
-  const auto& parameters = list_of(line, "gradient_parameters");
-  if (times.size() != parameters.size()) refuse("gradient_parameters", "is not of the same length");
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const auto number = parameters[i].if_whole();
-    if (!number || *number >= numbers_.size()) {
-      refuse("gradient_parameters", "has what is no number of a parameter");
-    }
-    step.gradients.push_back({time_in(times[i], step, "gradients_ns"), numbers_[*number]});
-  }
-}
-
-void Reading::take_buckets(const JsonValue& line, RecordedStep& step) const {
-  for (const JsonValue& element : list_of(line, "buckets")) {
-    RecordedStep::Bucket bucket{number_of(element, "model", count_most),
-                                number_of(element, "index", count_most),
-                                ElementCount(number_of(element, "elements", elements_most)),
-                                std::nullopt,
-                                time_of(element, "launched_ns"),
-                                std::nullopt};
-    if (bucket.model >= group_sizes_.size()) refuse("model", "is none of ddp");
-    if (const auto size = number_if_told(element, "element_bytes", 64)) {
-      if (*size == 0) refuse("element_bytes", "is 0");
-      bucket.element_size = ElementSize(*size);
-    }
-    if (bucket.launched < step.all.begin || bucket.launched > step.all.end) {
-      refuse("launched_ns", "is out of its step");
-    }
-    if (!element["end_ns"].is_null()) {
-      bucket.end = time_of(element, "end_ns");
-      if (*bucket.end < bucket.launched) refuse("end_ns", "is before launched_ns");
-    }
-    step.buckets.push_back(bucket);
-  }
-  std::ranges::stable_sort(step.buckets, {}, &RecordedStep::Bucket::launched);
-}
-
-// Collectives begin in the order of their calls, as soon as there is a lane for them.
-std::optional<TracedCollective::OnDevice> Reading::on_device(const RecordedStep::Bucket& bucket) {
-  if (!bucket.end) return std::nullopt;
-  const auto lane = std::ranges::min_element(lanes_);
-  // An end is noted a little late, and one lane's may be after another's begin.
-  const TraceTime start = std::min(std::max(bucket.launched, *lane), *bucket.end);
-  *lane = *bucket.end;
-  return TracedCollective::OnDevice{start, *bucket.end};
-}
-
-void Reading::add(const RecordedStep& step) {
-  for (const auto& task : tasks_of(step)) trace_.tasks.push_back(task);
-  const auto name = static_cast<std::uint32_t>(trace_.names.size());
-  trace_.names.push_back(std::string(step_prefix) + std::to_string(step.number));
-  trace_.ranges.push_back({step.all.begin, step.all.end, 0, name});
-  trace_.gradients.insert(trace_.gradients.end(), step.gradients.begin(), step.gradients.end());
-  for (const RecordedStep::Bucket& bucket : step.buckets) {
-    TracedCollective call;
-    call.kind = "allreduce";
-    call.collective = collectives::Collective::all_reduce;
-    call.group_size = group_sizes_[bucket.model];
-    // What a hook of the script's own sends is not what the bucket holds.
-    if (!has_hook_[bucket.model]) {
-      call.count = bucket.count;
-      call.element_size = bucket.element_size;
-    }
-    call.sequence = trace_.collectives.size();
-    call.called = call.returned = bucket.launched;
-    call.device = on_device(bucket);
-    trace_.collectives.push_back(std::move(call));
-  }
-}
-
-DeviceTrace Reading::trace() {
-  std::ranges::stable_sort(trace_.gradients, {}, &DeviceTrace::Gradient::ready);
-  trace_.events = steps;
-  if (!samples_.empty()) {
-    trace_.batch = static_cast<std::uint32_t>(stats::lower_median(samples_));
-  }
-  return std::move(trace_);
-}
-
-// One line, and whether it is the last of the file.
+// Whether it is the last of the file.
 bool take_line(const JsonValue& line, std::size_t number, Reading& reading) {
   if (number == 1) {
     reading.take_header(line);

@@ -15,12 +15,11 @@ namespace paceline::traces {
 //
 // Steps are ranges of step_prefix. Tasks fill them on stream 0, each launched when it starts:
 // "forward", "backward" from one gradient or call to the next, "optimizer", and "between" for the
-// rest, which is the script's own. The wait for collectives at the end of the backward pass is
-// none. A DistributedDataParallel bucket is a call when its last gradient was ready. Its time on
-// the device starts when it is called and one before it has ended (NCCL: the last one; Gloo: one of
-// its two threads is free), as far as ends are known: where no hook told them, the last bucket
-// alone has such a time, from its call to the end of the backward pass, with waiting behind the
-// others in it.
+// script's own rest; not the wait for collectives at the end of the backward pass. A
+// DistributedDataParallel bucket is a call when its last gradient was ready. On the device it
+// starts when it is called and one before it has ended (NCCL: the last one; Gloo: one of two
+// threads is free). Where no hook told ends, the last bucket alone has such a time, to the end of
+// the backward pass, with waiting behind the others.
 [[nodiscard]] DeviceTrace read_recording(std::string_view text);
 
 }  // namespace paceline::traces

@@ -7,7 +7,6 @@
 
 #include "real/errors.h"
 #include "real/launch/control.h"
-#include "real/team_meeting.h"
 #include "real/worker/thread_team.h"
 
 namespace paceline::test {
@@ -31,17 +30,16 @@ real::Backend backend_of(const std::string& name) {
 
 void run_rank(const real::Backend& backend, std::uint32_t local_rank, real::Team& team,
               const Work& work) {
-  real::TeamMeeting meeting(team);
   real::ConnectRequest request;
   request.rank = team.rank();
   request.size = team.size();
   request.local_rank = local_rank;
   request.timeout = timeout;
   request.address = team.address();
-  request.meeting = &meeting;
+  request.meeting = &team;
   const auto communicator = backend.connect(request);
   work(team, *communicator);
-  (void)meeting.all_gather("");  // none leaves while others still need it
+  (void)team.all_gather("");  // none leaves while others still need it
 }
 
 void complain(const std::exception& error) {

@@ -7,7 +7,6 @@
 #include "models/collectives/registry.h"
 #include "real/pattern.h"
 #include "real/plan_runner.h"
-#include "real/team_meeting.h"
 #include "real/worker/thread_team.h"
 
 namespace paceline::test {
@@ -246,10 +245,9 @@ std::vector<std::string> with_threads(
   std::vector<std::vector<std::string>> said(ranks.value());
   try {
     real::with_thread_team(ranks, [&](real::Team& team) {
-      real::TeamMeeting meeting(team);
       auto& mine = said[team.rank().value()];
       try {
-        mine = run(team.rank(), meeting);
+        mine = run(team.rank(), team);
       } catch (const std::exception& error) {
         mine.emplace_back(error.what());
         throw;  // so that no rank waits for this one

@@ -17,7 +17,7 @@ std::string talk(Control& control) {
   std::string said = control.broadcast("from " + mine);
   for (const std::string& text : control.gather(mine)) said += " " + text;
   control.barrier();
-  for (const std::string& text : all_gather(control, mine + mine)) said += " " + text;
+  for (const std::string& text : control.all_gather(mine + mine)) said += " " + text;
   control.leave();
   return said;
 }
@@ -102,7 +102,7 @@ TEST(Group, PassesLargeMessagesWithoutFallingSilent) {
   const auto said = as_threads(3, [&](std::uint32_t rank) {
     const auto control =
         Control::join(rank_of(rank, 3), port.rendezvous(rank), {patient.connect, Seconds(2)});
-    const auto all = all_gather(*control, std::string(size, static_cast<char>('a' + rank)));
+    const auto all = control->all_gather(std::string(size, static_cast<char>('a' + rank)));
     control->leave();
     std::string firsts;
     for (const std::string& text : all) {

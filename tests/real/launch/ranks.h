@@ -19,7 +19,6 @@
 #include "real/errors.h"
 #include "real/launch/control.h"
 #include "real/launch/socket.h"
-#include "real/team_meeting.h"
 
 namespace paceline::real::test {
 
@@ -58,11 +57,6 @@ struct Port {
     return where;
   }
 };
-
-// The texts of all ranks, at all of them.
-inline std::vector<std::string> all_gather(Control& control, const std::string& text) {
-  return TeamMeeting(control).all_gather(text);
-}
 
 // A folder of a test's own, gone at the end.
 struct Folder {

@@ -192,7 +192,7 @@ TEST(Spawn, DISABLED_RankOfASpawner) {
   const auto control = Control::join(*find_rank_identity(process_environment),
                                      parse_rendezvous("env://", process_environment),
                                      {patient.connect, patient.silence, end_process});
-  ASSERT_EQ(all_gather(*control, "a").size(), 3u);
+  ASSERT_EQ(control->all_gather("a").size(), 3u);
   if (process_environment("PACELINE_TEST_VICTIM") == std::to_string(control->rank().value())) {
     ::raise(SIGKILL);
   }

@@ -22,8 +22,7 @@ std::string recorded(const std::vector<std::string>& more_environment) {
   return text_of(file);
 }
 
-// The payload has three fields of eight bytes. A range that is assigned to ends after the new one
-// has begun, as its right side is made first.
+// The payload has three fields of eight bytes.
 TEST(NvtxRange, TellsAToolNameAndPayloadFromBeginningToEnd) {
   EXPECT_EQ(recorded({}),
             "domain paceline\n"

@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
   std::printf("%d\n", paceline::real::nvtx::is_listened_to() ? 1 : 0);
   Range first("bucket 0", {0, Bytes(26'214'400), "ring"});
   Range second("bucket 1", {1, Bytes(7'000'000'000), "native"});
-  std::thread([moved = std::move(first)]() mutable { moved.end(); }).join();
-  second = Range("bucket 2", {2, Bytes(4), "ring"});
+  std::thread([&first] { first.end(); }).join();
+  Range third("bucket 2", {2, Bytes(4), "ring"});
   second.end();
   second.end();
 }

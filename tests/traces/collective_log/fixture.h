@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces::test {

@@ -11,7 +11,7 @@
 #include "tests/scenarios/process.h"
 #include "tests/traces/formats/only_trace.h"
 #include "traces/archive/archive.h"
-#include "traces/text/plain_text.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {

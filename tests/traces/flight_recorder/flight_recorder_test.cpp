@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/scenarios/process.h"
-#include "traces/formats/device_traces.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

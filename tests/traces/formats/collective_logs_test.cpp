@@ -1,5 +1,3 @@
-#include "traces/formats/collective_logs.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -7,6 +5,7 @@
 
 #include "tests/traces/collective_log/fixture.h"
 #include "traces/collective_log/collective_log.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

@@ -1,6 +1,6 @@
-#include "traces/formats/device_traces.h"
-
 #include <gtest/gtest.h>
+
+#include "traces/formats/formats.h"
 
 namespace paceline::traces {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tests/mutated_text.h"
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/nccl_tests/nccl_tests.h"
 #include "traces/ping_pong/ping_pong.h"
 #include "traces/text/format_error.h"

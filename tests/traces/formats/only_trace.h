@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "traces/formats/device_traces.h"
+#include "traces/formats/formats.h"
 
 namespace paceline::traces {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/formats/collective_logs.h"
+#include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

@@ -9,8 +9,7 @@
 
 #include "tests/scenarios/process.h"
 #include "tests/traces/kineto/kineto_fixture.h"
-#include "traces/formats/device_traces.h"
-#include "traces/formats/run_records.h"
+#include "traces/formats/formats.h"
 #include "traces/horovod_timeline/engine.h"
 #include "traces/text/format_error.h"
 

@@ -1,7 +1,6 @@
-#include "traces/kineto/joined_calls.h"
-
 #include <gtest/gtest.h>
 
+#include "traces/kineto/host.h"
 #include "traces/pytorch/nccl_names.h"
 
 namespace paceline::traces::kineto {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "traces/collective_log/evidence.h"
+#include "traces/collective_log/collective_log.h"
 #include "traces/nccl_tests/nccl_tests.h"
 
 namespace paceline::traces {

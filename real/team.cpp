@@ -1,4 +1,4 @@
-#include "real/team_meeting.h"
+#include "real/team.h"
 
 #include <charconv>
 #include <cstddef>
@@ -11,7 +11,6 @@
 namespace paceline::real {
 namespace {
 
-// Texts one behind the other, each after its length and a colon.
 std::string joined(const std::vector<std::string>& parts) {
   std::string all;
   for (const auto& part : parts) all += std::to_string(part.size()) + ":" + part;
@@ -36,9 +35,9 @@ std::vector<std::string> parts_of(std::string_view all) {
 
 }  // namespace
 
-std::vector<std::string> TeamMeeting::all_gather(std::string text) {
-  auto parts = parts_of(team_.broadcast(joined(team_.gather(std::move(text)))));
-  if (parts.size() == team_.size().value()) return parts;
+std::vector<std::string> Team::all_gather(std::string text) {
+  auto parts = parts_of(broadcast(joined(gather(std::move(text)))));
+  if (parts.size() == size().value()) return parts;
   throw BackendError("rank 0 passed on the texts of other ranks");
 }
 
