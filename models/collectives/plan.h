@@ -201,6 +201,14 @@ void for_each_round(const Channel& channel, Visit visit) {
   }
 }
 
+// Calls `visit(from, send)` for each send of a round, by ascending sender.
+template <class Visit>
+void for_each_send(const Round& round, RankCount endpoints, Visit visit) {
+  for (std::uint32_t from = 0; from < endpoints.value(); ++from) {
+    for (const Send& send : round.sends(Rank(from))) visit(Rank(from), send);
+  }
+}
+
 // Whether two ranks were peers in the round before: one of them sends to the other. False when
 // `before` is null.
 [[nodiscard]] bool were_peers(const Round* before, Rank one, Rank other);

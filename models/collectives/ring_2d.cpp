@@ -1,5 +1,5 @@
 #include "models/collectives/algorithms.h"
-#include "models/collectives/two_level.h"
+#include "models/collectives/embedding.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

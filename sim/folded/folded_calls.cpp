@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -221,10 +220,6 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
   }
 }
 
-}  // namespace
-
-namespace {
-
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   const training::SimulatedCall& simulated = *call.simulated();
   std::vector<std::uint64_t> rounds;
@@ -249,8 +244,8 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }  // namespace
 
 FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
-                         const std::function<bool(const Call&)>& takes_part, Actors actors)
-    : point_(point), chunks_(chunks), kind_(actors), jobs_(jobs_of(point)), fabric_(point.cluster) {
+                         const std::function<bool(const Call&)>& takes_part)
+    : point_(point), chunks_(chunks), jobs_(jobs_of(point)), fabric_(point.cluster) {
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
   Calls calls;
@@ -287,19 +282,13 @@ Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& p
     for (const Job& job : jobs_) {
       const auto first_channel = static_cast<std::uint32_t>(channel_colours.size());
       for (const collectives::Channel& channel : plan.channels) {
-        const std::uint64_t colour = colour_of(channel, first_channels_.size());
-        const bool is_apart = kind_ == Actors::endpoints;
-        channel_colours.push_back(is_apart ? combined({colour, channel_colours.size()}) : colour);
+        channel_colours.push_back(colour_of(channel, first_channels_.size()));
       }
       add_sends(plan, call->simulated()->wire, fabric_, chunks_, first_channel,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  std::vector<std::uint64_t> endpoint_colours = colours();
-  if (kind_ == Actors::endpoints) {
-    std::iota(endpoint_colours.begin(), endpoint_colours.end(), 0U);
-  }
-  return find_symmetry(fabric_, endpoint_colours, channel_colours, std::move(rows));
+  return find_symmetry(fabric_, colours(), channel_colours, std::move(rows));
 }
 
 std::vector<std::uint64_t> FoldedCalls::colours() const {
@@ -382,7 +371,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
                           std::move(transfers));
     });
     for (const std::uint32_t first : folded.first_members) {
-      if (kind_ == Actors::classes) expect_one_receiver(plan.channels[c], first);
+      expect_one_receiver(plan.channels[c], first);
     }
     table.add_channel(folded.actor_of, std::move(shapes), plan.channels[c].window);
   }

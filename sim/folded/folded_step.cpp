@@ -72,16 +72,14 @@ struct SendingPairs {
     const auto place = [&](Rank endpoint) { return place_of(point, jobs.front(), endpoint); };
     for (const collectives::Channel& channel : plan.channels) {
       collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
-        for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
-          for (const collectives::Send& send : round.sends(Rank(r))) {
-            const std::pair pair(Rank(r), send.to);
-            data.insert(pair);
-            const bool were_peers =
-                before == nullptr || collectives::were_peers(before, Rank(r), send.to);
-            const topology::Path path = fabric.path(place(Rank(r)), place(send.to));
-            if (path.timing.needs_notification(were_peers)) notified.insert(pair);
-          }
-        }
+        collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const auto& send) {
+          const std::pair pair(from, send.to);
+          data.insert(pair);
+          const bool were_peers =
+              before == nullptr || collectives::were_peers(before, from, send.to);
+          const topology::Path path = fabric.path(place(from), place(send.to));
+          if (path.timing.needs_notification(were_peers)) notified.insert(pair);
+        });
       });
     }
   }
@@ -114,15 +112,6 @@ bool notifications_queue(const ResolvedPoint& point) {
     if (pairs.share_a_connection()) return true;
   }
   return false;
-}
-
-// Gloo writes a message whole. Where several are in flight both ways, their order decides when
-// ranks get what they send on; rings that all go the same way stay in step, and it makes no
-// difference. Messages of plans on Gloo are written in pieces that take turns.
-Wires wires_of(const ResolvedPoint& point) {
-  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
-  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
-                                                       : Wires::Messages::share);
 }
 
 namespace {
@@ -197,10 +186,9 @@ class FoldedSimulation {
 
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, Rates& rates,
-                   std::uint64_t sharing_effort, const TakesPart& takes_part, Actors actors)
+                   std::uint64_t sharing_effort, const TakesPart& takes_part)
       : point_(point),
-        kind_(actors),
-        calls_(point, chunks, takes_part, actors),
+        calls_(point, chunks, takes_part),
         network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, rates, sharing_effort) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
@@ -222,9 +210,8 @@ class FoldedSimulation {
       const auto table = [&, j](training::OperationId id) -> const CallTable& {
         return table_of(j, *call_of(program.operations[id]));
       };
-      auto wires = kind_ == Actors::endpoints ? std::optional(wires_of(point_)) : std::nullopt;
       steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
-                                                network_, table, std::move(wires)));
+                                                network_, table));
       network_.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
     }
     Regime regime(steps, network_);
@@ -238,7 +225,6 @@ class FoldedSimulation {
 
  private:
   const ResolvedPoint& point_;
-  Actors kind_;
   FoldedCalls calls_;
   FoldedNetwork network_;
 };
@@ -336,17 +322,26 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
   }
 }
 
-// With endpoints for actors: exact chunks.
-Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
+}  // namespace
+
+bool one_call_at_a_time(const ResolvedPoint& point) {
+  return jobs_of(point).size() == 1 && calls_in_turn(point);
+}
+
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  if (notifications_queue(point)) {
+    throw NotFolded("ready notifications queue behind data to the same rank");
+  }
   const bool all_take_part = chunks == Chunks::exact || !one_call_at_a_time(point);
   const auto takes_part = [&](const CollectiveCall& call) {
     return all_take_part || !is_rooted(call) || call.known() != nullptr;
   };
   const double transfers = cost::transfers_about(point);
   const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
-  if (actors == Actors::classes && !point.force) refuse_many_sizes(point, chunks, takes_part);
+  if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   Rates rates;
-  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part, actors);
+  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
@@ -355,7 +350,7 @@ Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(
         point, chunks, rates, sharing_effort,
-        [&](const CollectiveCall& other) { return other == *call; }, actors);
+        [&](const CollectiveCall& other) { return other == *call; });
     entry->second.tables = empty_tables(step.calls().actors());
   }
   const Evened alike = evened(point, step.calls(), apart);
@@ -375,25 +370,6 @@ Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
   add_counts_and_notes(point, step.calls(), apart, result);
   add_notes(point, alike, result);
   return result;
-}
-
-}  // namespace
-
-bool one_call_at_a_time(const ResolvedPoint& point) {
-  return jobs_of(point).size() == 1 && calls_in_turn(point);
-}
-
-Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
-  PACELINE_EXPECTS(!find_fault(point.program));
-  if (notifications_queue(point)) {
-    throw NotFolded("ready notifications queue behind data to the same rank");
-  }
-  return simulated(point, chunks, Actors::classes);
-}
-
-Result simulate_each(const ResolvedPoint& point) {
-  PACELINE_EXPECTS(!find_fault(point.program));
-  return simulated(point, Chunks::exact, Actors::endpoints);
 }
 
 }  // namespace paceline::sim

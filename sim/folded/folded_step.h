@@ -2,7 +2,6 @@
 
 #include "models/run/resolved_point.h"
 #include "sim/folded/folded_calls.h"
-#include "sim/folded/wires.h"
 
 namespace paceline::sim {
 
@@ -18,13 +17,6 @@ namespace paceline::sim {
 // where FoldedCalls::shared_pace() would make them wrong and flow is cheap enough; and
 // std::logic_error when operations are left that wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
-
-// Follows every rank, as a simulation of all flows does, and equals it but for rounding. Throws
-// NotFolded when that takes too long.
-[[nodiscard]] Result simulate_each(const ResolvedPoint& point);
-
-// What messages of the point's calls do on the connections between ranks.
-[[nodiscard]] Wires wires_of(const ResolvedPoint& point);
 
 // Whether ready notifications may queue behind data: two ranks send to each other and have several
 // rounds in flight. Classes do not record which ranks those are: simulate_folded throws.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/cost/calls_alone.h"
-#include "models/cost/deep_trees.h"
 #include "models/cost/effort.h"
 #include "models/cost/plan_cost.h"
 #include "models/text/number.h"
@@ -71,15 +70,6 @@ Seconds by_formula(const ResolvedPoint& one) {
   return *std::ranges::max_element(ends);
 }
 
-// Each of its ranks.
-Result followed(const ResolvedPoint& point) {
-  try {
-    return simulate_each(point);
-  } catch (const NotFolded& reason) {
-    throw NotSimulated(reason.what(), true);
-  }
-}
-
 // Throws NotFolded.
 Result fold(const ResolvedPoint& point, double transfers) {
   if (follows_every_rank(point, transfers)) return simulate_folded(point, Chunks::exact);
@@ -129,23 +119,9 @@ class CallsAlone {
   }
 
  private:
-  // Of calls with more transfers not every rank is simulated, which takes 2 to 5 us a transfer
-  // (cost::flow_time).
-  static constexpr double followed_max = 1e6;
-
-  [[nodiscard]] static Result result_of(const ResolvedPoint& one) {
-    const double transfers = cost::transfers_about(one);
-    try {
-      return fold(one, transfers);
-    } catch (const NotFolded&) {
-      if (transfers > followed_max) throw;
-    }
-    return followed(one);
-  }
-
   Seconds simulated(const ResolvedPoint& one) {
     try {
-      const Seconds step = result_of(one).totals.step;
+      const Seconds step = fold(one, cost::transfers_about(one)).totals.step;
       ++simulated_;
       return step;
     } catch (const NotFolded& reason) {
@@ -209,7 +185,7 @@ cost::PredictedStep folded_time(const ResolvedPoint& point) {
     try {
       return folded(point).totals.step;
     } catch (const NeedsFlow&) {
-      return followed(point).totals.step;  // near enough to choose by
+      return by_formula(point);  // near enough to choose by
     }
   } catch (const NotSimulated& reason) {
     return cost::NotPredicted{reason.what()};
