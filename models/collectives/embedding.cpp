@@ -35,8 +35,7 @@ Round embedded_round(Axis axis, const std::function<LinePlan(Rank)>& plan_of, Ro
           }};
 }
 
-// A line's plan on all lines: the servers, numbered after all ranks, are those of every line; the
-// switches after them are each of one.
+// A line's plan on all lines: servers, after all ranks, are every line's, switches each of one.
 class EveryLine {
  public:
   EveryLine(Axis axis, std::shared_ptr<const Plan> line, std::uint32_t ranks)

@@ -10,11 +10,10 @@
 namespace paceline::collectives {
 namespace {
 
-// How recursive algorithms make do with any rank count p: when it is no power of two the first
-// 2(p-q) ranks pair up (0-1, 2-3, ...) and only one rank of a pair is active, the odd one or the
-// even one, q = 2^floor(log2 p). The active ranks are numbered 0..q-1 in rank order: first those of
-// the pairs, then the ranks after the pairs. Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1),
-// 2005.
+// When a rank count p is no power of two the first 2(p-q) ranks pair up (0-1, 2-3, ...) and only
+// one rank of a pair is active, the odd one or the even one, q = 2^floor(log2 p). The active ranks
+// are numbered 0..q-1 in rank order: first those of the pairs, then the ranks after the pairs.
+// Source: Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005.
 struct PowerOfTwoFold {
   std::uint32_t active;      // q
   std::uint32_t pairs;       // p - q

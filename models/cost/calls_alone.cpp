@@ -51,8 +51,7 @@ class Sizes {
 constexpr std::uint32_t followed_nodes_max = 64;
 constexpr std::uint32_t shallow_levels = 5;  // of the smaller trees
 
-// Edges from the root of a tree over that many nodes (ncclGetBtree's) to its deepest one.
-// Precondition: above 0.
+// Edges from the root of ncclGetBtree's tree over so many nodes, above 0, to its deepest one.
 std::uint32_t levels_of(std::uint32_t nodes) {
   return static_cast<std::uint32_t>(std::bit_width(nodes - 1));
 }

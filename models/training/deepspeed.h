@@ -73,8 +73,7 @@ struct FetchRule {
 
 enum class VisitKind { forward, recompute, backward };
 
-// One run of a layer in a pass, or the beginning of the model's forward or backward. What it
-// fetches are indices of the plan's fetches.
+// One run of a layer in a pass, or the beginning of a model's; with indices of the plan's fetches.
 struct Visit {
   std::optional<std::size_t> layer;  // nullopt: the model, which has no parameters of its own
   VisitKind kind = VisitKind::forward;
@@ -109,7 +108,7 @@ struct FetchPlan {
 // every rank keeps 1/n, padded to a multiple of the ranks. deepspeed/runtime/zero/stage3.py at
 // 007cca6a of deepspeedai/DeepSpeed, partition_parameters.py at 0031ae39, parameter_offload.py at
 // 042b847a, config.py at 1b88ac36; runtime/comm/coalesced_collectives.py at 17b3b557.
-// - A layer is a module; fetch_plan.h says what is gathered for it and ahead of it. What comes at
+// - A layer is a module; plan_fetches says what is gathered for it and ahead of it. What comes at
 //   once is one all-gather a type (all_gather_coalesced); of several tensors it is copied out of
 //   their common array when the first of them is waited for.
 // - A layer's calls are issued when what is before it has computed: the host keeps step. Without
@@ -117,8 +116,7 @@ struct FetchPlan {
 //   would have more gathered than stage3_max_live_parameters, which it counts as it issues.
 // - All calls are on the one communication stream of their process group, in the order of issue.
 // - Tensors of stage3_param_persistence_threshold elements or fewer are whole on every rank. After
-//   the optimizer each is all-gathered by a call of its own (_post_step,
-//   _allgather_params_coalesced).
+//   the optimizer each is all-gathered by a call of its own (_post_step).
 // - Gradients collect in buckets as in stage 2. A bucket is copied into one array in the order of
 //   ranks, its tensors padded, divided and reduce-scattered (reduce_scatter_coalesced; one tensor
 //   that needs no padding is not copied); with reduce_scatter: false, contiguous_gradients and
@@ -132,8 +130,7 @@ struct FetchPlan {
 [[nodiscard]] BuiltStep build_stage3(const StrategyRequest& request);
 
 // Shards; whole persistent tensors, the most parameters that are there at once and the largest
-// array that they are copied out of; the buffer of reduce_bucket_size, and the copy of the bucket
-// that is reduced.
+// array that they are copied out of; the buffer of reduce_bucket_size and a bucket's copy.
 [[nodiscard]] ModelMemory stage3_memory(const StrategyRequest& request);
 
 }  // namespace paceline::training

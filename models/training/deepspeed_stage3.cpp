@@ -175,15 +175,6 @@ class Coordinator {
   Bytes live_bytes_;
 };
 
-}  // namespace
-
-FetchPlan plan_fetches(std::span<const TimedLayer> layers, workload::Checkpoints checkpoints,
-                       const FetchRule& rule) {
-  return Coordinator(layers, checkpoints, rule).run();
-}
-
-namespace {
-
 constexpr AssumptionKind host_in_step{
     "{}: parameters are gathered once the work queued before them has computed, as if the "
     "host kept pace with the GPU"};
@@ -393,6 +384,11 @@ class Stage3Step {
 };
 
 }  // namespace
+
+FetchPlan plan_fetches(std::span<const TimedLayer> layers, workload::Checkpoints checkpoints,
+                       const FetchRule& rule) {
+  return Coordinator(layers, checkpoints, rule).run();
+}
 
 BuiltStep build_stage3(const StrategyRequest& request) { return Stage3Step(request).build(); }
 

@@ -16,8 +16,7 @@
 // - A bucket is divided. With reduce_scatter (only the name of the setting: no such call is made) a
 //   copy of all of it is all-reduced, and each owner takes its part (allreduce_and_scatter); with
 //   use_multi_rank_bucket_allreduce: false each owner's part is reduced to it instead. Without
-//   reduce_scatter the bucket is all-reduced where it is. Another type on the wire has a copy of
-//   its own.
+//   reduce_scatter the bucket is all-reduced where it is. Another type on the wire has its copy.
 // - Without overlap_comm all of this is on the stream of compute: the backward waits for each
 //   bucket. With it, it waits for the bucket before, whose buffer is filled next
 //   (average_tensor: current_stream().wait_stream).

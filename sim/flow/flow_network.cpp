@@ -16,8 +16,7 @@ namespace s4u = simgrid::s4u;
 using s4u::Engine;
 using simgrid::kernel::timer::Timer;
 
-// An engine catches these, and writes about its actors before it ends: paceline says what a
-// simulation ended by, in one line.
+// An engine catches these, and writes about its actors; paceline says it in one line.
 constexpr std::array caught{SIGINT, SIGSEGV, SIGABRT, SIGUSR1};
 
 // Signals that come meanwhile wait until it does not.

@@ -12,7 +12,6 @@
 #include "sim/folded/collective_run.h"
 #include "sim/folded/folded_step.h"
 #include "sim/folded/step_run.h"
-#include "sim/folded/wires.h"
 
 namespace paceline::sim {
 
@@ -97,7 +96,7 @@ Result simulate_flow(const ResolvedPoint& point) {
   result.fidelity = Fidelity::flow;
   result.trace = steps.front()->trace();
   result.totals = totals_of(result.trace);
-  result.transfers = network.flows();
+  result.transfers = network.flows_sent();
   return result;
 }
 

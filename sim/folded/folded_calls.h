@@ -67,8 +67,7 @@ class FoldedCalls {
   // How much longer than simulated a transfer may take, as a part of its time; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
   // Says where the slowest transfers share links in rounds of many repeats. Even chunks stay in
-  // step there; chunks whose sizes or starts differ drift apart, and latencies of some hide behind
-  // bytes of others.
+  // step there; others drift apart, and hide latencies behind bytes.
   [[nodiscard]] SharedPace shared_pace() const;
 
  private:

@@ -5,8 +5,7 @@
 
 namespace paceline::sim {
 
-// Simulates a step of one rank of each symmetry class: flows get max-min rates, and rounds that
-// repeat are skipped.
+// Simulates one rank of each symmetry class at max-min rates, and skips rounds that repeat.
 //
 // With Chunks::exact the result equals a simulation of all flows but for rounding. With
 // Chunks::even and one call at a time, broadcasts and reductions to one rank, which make all ranks
@@ -25,8 +24,7 @@ namespace paceline::sim {
 // Whether transfers of one call only are in flight at any time: one job, and no lane that keeps
 // several calls in flight. Otherwise chunk sizes decide which flows run at the same time, and so
 // how they share bandwidth: taking chunks as even was seen to change steps by up to 4 %, against
-// 0.04 % (600 random steps of up to 40 ranks and a million elements or more that shared no links,
-// against flow).
+// 0.04 % (600 random steps of up to 40 ranks that shared no links, against flow).
 [[nodiscard]] bool one_call_at_a_time(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

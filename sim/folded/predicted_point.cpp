@@ -19,13 +19,11 @@ namespace {
 
 // To the element, ranks that do not divide the count are all different, and so are ranks that a
 // broadcast lets go one after another: each is followed, at half a microsecond a transfer. Above
-// this many, chunks are taken as even and rooted calls as left together, unless that would change
-// too much.
+// this many, chunks are taken as even and rooted calls as left together.
 constexpr double few_transfers_max = 1e5;
 
 // The same where ranks leave rooted calls apart and are asked to (ResolvedPoint::each_rank). Even
-// chunks alone change steps of shipped scenarios by less than 1e-6; that ranks leave a broadcast of
-// 4 KiB 34 us apart shortens the last rank's later calls by 16 us each.
+// chunks alone change steps of shipped scenarios by less than 1e-6.
 constexpr double transfers_of_each_rank_max = 1e6;
 
 bool has_several_calls(const training::StepProgram& program) {
@@ -51,8 +49,7 @@ bool leave_apart(const ResolvedPoint& point) {
          });
 }
 
-// Whether to follow every rank. Where equal chunks are no good approximation, that is as long as
-// may be. Throws NotFolded.
+// Whether to follow every rank: as long as may be where equal chunks will not do. Throws NotFolded.
 bool follows_every_rank(const ResolvedPoint& point, double transfers) {
   if (!one_call_at_a_time(point)) return transfers <= cost::flow_transfers_max;
   return transfers <= few_transfers_max ||
@@ -121,7 +118,7 @@ class CallsAlone {
  private:
   Seconds simulated(const ResolvedPoint& one) {
     try {
-      const Seconds step = fold(one, cost::transfers_about(one)).totals.step;
+      const Seconds step = fold(one, cost::work_about(one).transfers).totals.step;
       ++simulated_;
       return step;
     } catch (const NotFolded& reason) {
