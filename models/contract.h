@@ -3,8 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// A broken contract is a bug of the caller, not bad input: it ends the program with what was broken
-// and the place, in release builds too.
+// A broken contract is the caller's bug: it ends the program, in release builds too, saying where.
 #define PACELINE_BREAKS(text)                                                         \
   do {                                                                                \
     std::fprintf(stderr, "%s:%d: contract broken: %s\n", __FILE__, __LINE__, (text)); \

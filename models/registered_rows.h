@@ -21,8 +21,7 @@ class RegisteredRows {
   explicit RegisteredRows(std::span<const Row> of_the_tree)
       : rows_(of_the_tree.begin(), of_the_tree.end()) {}
 
-  // Preconditions: nothing was looked up yet; no row `is_like` this one, which is how a registry
-  // finds its rows.
+  // Preconditions: nothing was looked up yet; no row `is_like` this one, as look-ups compare.
   template <class IsLike>
   void add(Row row, IsLike is_like) {
     PACELINE_EXPECTS(!was_read_.load(std::memory_order_relaxed));

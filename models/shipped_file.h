@@ -5,9 +5,8 @@
 
 namespace paceline {
 
-// A data file that was compiled in: its name without the ending, and its text (YAML). models/ only
-// carries the texts; scenarios/loader reads them, with the one parser that also reads a user's own
-// files of the same kinds.
+// A data file that was compiled in: its name without the ending, and its text (YAML).
+// scenarios/loader reads the texts, as it reads a user's own files.
 struct ShippedFile {
   std::string_view name;
   std::string_view text;

@@ -7,8 +7,7 @@
 
 #include "models/contract.h"
 
-// How files, lines between processes and reports spell the values of an enumeration: one table,
-// beside the enumeration and in its namespace.
+// How files, messages and reports spell an enumeration: a table beside it, in its namespace.
 //
 //   enum class Transport { rdma, tcp };
 //   constexpr auto words_of(Transport) { return words_up_to<Transport::tcp>("rdma", "tcp"); }

@@ -6,9 +6,8 @@ namespace paceline::collectives {
 
 // Adds an algorithm from outside the tree, behind those of the tree; its texts outlive the program.
 // Call it at the start of main(), before anything looks an algorithm up and before the second
-// thread; from then on it is found, checked and chosen like any other.
-// Preconditions: so; the row has a name, which its collective has not yet and which is not
-// `automatic`, and a builder.
+// thread; from then on it is found, checked and chosen like any other. Preconditions: so; the row
+// has a namethat is new in its collective and not `automatic`, and a builder.
 void add_algorithm(const Algorithm& row);
 
 }  // namespace paceline::collectives

@@ -20,14 +20,9 @@ Build ring_all_reduce, ring_reduce_scatter, ring_all_gather;
 Build segmented_ring_all_reduce;
 // ring_2d.cpp
 Build ring_2d_all_reduce;
-// halving_doubling.cpp
-Build halving_doubling_all_reduce;
-// near_halving_doubling.cpp
-Build near_halving_doubling_all_reduce;
-// recursive_doubling.cpp
-Build recursive_doubling_all_reduce, recursive_doubling_all_gather;
-// recursive_halving.cpp
-Build recursive_halving_reduce_scatter;
+// power_of_two.cpp
+Build halving_doubling_all_reduce, near_halving_doubling_all_reduce, recursive_doubling_all_reduce,
+    recursive_doubling_all_gather, recursive_halving_reduce_scatter;
 // bruck.cpp
 Build bruck_all_gather;
 // pat.cpp

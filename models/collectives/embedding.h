@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/collectives/plan.h"
+#include "models/collectives/registry.h"
 
 namespace paceline::collectives {
 
@@ -39,5 +39,28 @@ struct LinePlan {
 // of its own. Precondition: `line` is a plan of as many ranks as the axis has; with switches its
 // lines are runs of ranks (stride 1), and never with the network's.
 [[nodiscard]] Plan on_every_line(Axis axis, Plan line, RankCount ranks);
+
+// What runs along one axis of a grid and across it. Each plan must have one channel of window 1,
+// and rounds and repeats that do not depend on its element count.
+struct TwoLevelAlgorithms {
+  Plan (*reduce_scatter)(const PlanRequest&);
+  Plan (*all_reduce)(const PlanRequest&);
+  Plan (*all_gather)(const PlanRequest&);
+};
+
+struct TwoLevelGrid {
+  Axis along;
+  Axis across;
+  RingOrder order_along;   // of coordinates
+  RingOrder order_across;  // likewise
+};
+
+// A channel that all-reduces `share` in a grid: each line along the axis reduce-scatters it, so
+// that coordinate l holds chunk l (Partition::even over the line); each line across it all-reduces
+// its chunk; each line along it gathers. Chunks differ by one element at most, so there are at most
+// two plans across.
+[[nodiscard]] Channel two_level_channel(const TwoLevelGrid& grid, ElementRange share,
+                                        ElementSize element_size,
+                                        const TwoLevelAlgorithms& algorithms);
 
 }  // namespace paceline::collectives

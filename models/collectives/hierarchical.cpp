@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "models/collectives/algorithms.h"
+#include "models/collectives/embedding.h"
 #include "models/collectives/rounds.h"
-#include "models/collectives/two_level.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {

@@ -12,8 +12,7 @@
 // Sources: nccl-tests' doc/PERFORMANCE.md, and the GetCollByteCount functions of its src/*.cu.
 namespace paceline::collectives {
 
-// What the algorithm's bandwidth, bytes over time, is multiplied with so that it compares with a
-// link's.
+// Bus bandwidth, which compares with a link's, over the algorithm's (bytes over time).
 [[nodiscard]] double bus_factor(Collective collective, RankCount ranks);
 
 // Whether it adds up what ranks have: "redop" is then "sum".

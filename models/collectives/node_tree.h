@@ -7,8 +7,7 @@
 namespace paceline::collectives {
 
 // ncclGetBtree's tree over 0..n-1: leaves and inner vertices alternate, the root is 0, and a vertex
-// with lowest set bit b has its children at b/2 before and behind it, or nearer where that is out
-// of bounds.
+// with lowest set bit b has its children at b/2 before and behind it, or nearer within bounds.
 //
 // Source: NCCL, src/graph/trees.cc (18a07eee).
 struct BinaryTree {

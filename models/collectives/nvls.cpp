@@ -107,11 +107,6 @@ struct ThroughSwitch {
   [[nodiscard]] ChunkRule first() const { return {parts, 0, 1, false}; }
   [[nodiscard]] ChunkRule second() const { return {parts, -1, 1, false}; }
   [[nodiscard]] bool is_rank(Rank endpoint) const { return index(endpoint) < ranks; }
-  [[nodiscard]] std::vector<Rank> all_ranks() const {
-    std::vector<Rank> all;
-    for (std::uint32_t r = 0; r < ranks; ++r) all.push_back(Rank(r));
-    return all;
-  }
   [[nodiscard]] Round round(std::function<Sends(Rank)> sends,
                             std::function<std::vector<Rank>(Rank)> sources) const {
     return {parts.chunks() + 1, std::move(sends), std::move(sources)};
@@ -127,7 +122,7 @@ Round summed(const ThroughSwitch& way) {
         return Sends{{way.owner, way.second(), Arrival::copy}};
       },
       [way](Rank endpoint) {
-        if (endpoint == way.node_switch) return way.all_ranks();
+        if (endpoint == way.node_switch) return in_order(way.ranks);
         return endpoint == way.owner ? std::vector{way.node_switch} : std::vector<Rank>{};
       });
 }
@@ -139,7 +134,7 @@ Round copied(const ThroughSwitch& way) {
         Sends sends;
         if (endpoint == way.owner) sends.push_back({way.node_switch, way.first(), Arrival::copy});
         if (endpoint != way.node_switch) return sends;
-        for (const Rank rank : way.all_ranks()) {
+        for (const Rank rank : in_order(way.ranks)) {
           if (rank != way.owner) sends.push_back({rank, way.second(), Arrival::copy});
         }
         return sends;

@@ -6,8 +6,7 @@
 namespace paceline::collectives {
 namespace {
 
-// Where a block of rank `from` for rank `to` lands, from where it was: after the whole first half,
-// as block `from` instead of block `to`.
+// How far behind its place a block lands: after the first half, as block `from` instead of `to`.
 std::int64_t shift(const AllToAllBlocks& blocks, Rank from, Rank to) {
   return static_cast<std::int64_t>(blocks.received(from).begin.value()) -
          static_cast<std::int64_t>(blocks.sent(to).begin.value());

@@ -43,8 +43,7 @@ struct ElementRange {
   friend bool operator==(const ElementRange&, const ElementRange&) = default;
 };
 
-// How a range is cut in chunks. Chunks may be empty: a range with fewer elements than chunks is
-// not an error.
+// How a range is cut in chunks, which may be empty: fewer elements than chunks are no error.
 class Partition {
  public:
   // The first (count mod chunks) chunks have one element more than the others.
@@ -68,8 +67,7 @@ class Partition {
   [[nodiscard]] ElementRange chunk(std::uint64_t index) const;
   // Chunks first .. first+length-1 as one range. Precondition: whole chunks, or a length of 1.
   [[nodiscard]] ElementRange chunks_from(std::uint64_t first, std::uint64_t length) const;
-  // The same modulo the number of chunks: one range, or two where they go round the end.
-  // Precondition: 1 to all chunks, whole ones.
+  // The same going round the end: then two ranges. Precondition: 1 to all chunks, whole ones.
   [[nodiscard]] std::vector<ElementRange> chunks_round(std::uint64_t first,
                                                        std::uint64_t length) const;
 
@@ -116,12 +114,10 @@ struct Send {
 using Sends = std::vector<Send>;
 
 // Consecutive rounds of one shape: the same senders, receivers and kind of arrival at each repeat,
-// with other chunks. Transfers are generated on demand, so a round takes as much memory for 8 ranks
-// as for 16,384.
+// with other chunks. Transfers are generated on demand, so that memory does not grow with ranks.
 //
 // Who sends to whom depends on the element count only through the numbers of channels, rounds and
-// repeats: two plans of one algorithm that agree in those move other sizes between the same
-// endpoints.
+// repeats: plans of one algorithm that agree in those differ in sizes only.
 struct Round {
   std::uint64_t repeats;
   // What an endpoint sends, in order.
@@ -189,8 +185,7 @@ struct AllToAllBlocks {
 // The most rounds any channel has.
 [[nodiscard]] std::uint64_t round_count(const Plan& plan);
 
-// Visits the rounds of a channel that repeat at least once, each with the one before it: null for
-// the first.
+// Visits the rounds of a channel that repeat at least once, each with the one before it, or null.
 template <class Visit>
 void for_each_round(const Channel& channel, Visit visit) {
   const Round* before = nullptr;
@@ -201,8 +196,15 @@ void for_each_round(const Channel& channel, Visit visit) {
   }
 }
 
-// Whether two ranks were peers in the round before: one of them sends to the other. False when
-// `before` is null.
+// Calls `visit(from, send)` for each send of a round, by ascending sender.
+template <class Visit>
+void for_each_send(const Round& round, RankCount endpoints, Visit visit) {
+  for (std::uint32_t from = 0; from < endpoints.value(); ++from) {
+    for (const Send& send : round.sends(Rank(from))) visit(Rank(from), send);
+  }
+}
+
+// Whether one of two ranks sends to the other in the round before; false when that is null.
 [[nodiscard]] bool were_peers(const Round* before, Rank one, Rank other);
 
 }  // namespace paceline::collectives

@@ -43,8 +43,7 @@ struct Algorithm {
   std::string_view name;
   Plan (*build)(const PlanRequest&);
   std::string_view summary;
-  // Only the library itself reaches switches: a plan through them is predicted, and no backend
-  // carries it out.
+  // Only the library itself reaches switches: plans through them are predicted, and not run.
   Reduces reduces = Reduces::endpoints;
   Traits traits = {};
 };

@@ -1,5 +1,6 @@
 #include "models/collectives/algorithms.h"
-#include "models/collectives/two_level.h"
+#include "models/collectives/embedding.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -12,12 +13,6 @@ std::uint32_t rows_of(std::uint32_t ranks) {
     if (ranks % d == 0) rows = d;
   }
   return rows;
-}
-
-RingOrder in_order(std::uint32_t size) {
-  RingOrder order;
-  for (std::uint32_t i = 0; i < size; ++i) order.push_back(Rank(i));
-  return order;
 }
 
 }  // namespace

@@ -45,6 +45,12 @@ Round round_of_pairs(OtherEnd to, OtherEnd from, Arrival arrival,
           }};
 }
 
+RingOrder in_order(std::uint32_t ranks) {
+  RingOrder order;
+  for (std::uint32_t r = 0; r < ranks; ++r) order.push_back(Rank(r));
+  return order;
+}
+
 Rank RingNeighbours::next(Rank rank) const {
   return order[(position[index(rank)] + 1) % order.size()];
 }
@@ -58,11 +64,7 @@ std::vector<std::shared_ptr<const RingNeighbours>> rings_of(const PlanRequest& r
   PACELINE_EXPECTS(ranks > 0);
   std::vector<std::shared_ptr<const RingNeighbours>> rings;
   for (const RingOrder& order : request.orders) rings.push_back(make_ring(order, ranks));
-  if (rings.empty()) {
-    RingOrder order;
-    for (std::uint32_t r = 0; r < ranks; ++r) order.push_back(Rank(r));
-    rings.push_back(make_ring(std::move(order), ranks));
-  }
+  if (rings.empty()) rings.push_back(make_ring(in_order(ranks), ranks));
   return rings;
 }
 

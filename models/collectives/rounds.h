@@ -21,6 +21,9 @@ using OtherEnd = std::function<std::optional<Rank>(Rank)>;
 [[nodiscard]] Round round_of_pairs(OtherEnd to, OtherEnd from, Arrival arrival,
                                    std::function<std::vector<ElementRange>(Rank)> ranges);
 
+// The first `ranks` ranks.
+[[nodiscard]] RingOrder in_order(std::uint32_t ranks);
+
 // Who is where in a ring; shared by the rounds of a channel.
 struct RingNeighbours {
   RingOrder order;                      // position -> rank
@@ -34,8 +37,7 @@ struct RingNeighbours {
 [[nodiscard]] std::vector<std::shared_ptr<const RingNeighbours>> rings_of(
     const PlanRequest& request);
 
-// A round in which every rank sends one chunk to its next neighbour; `rule` gives the chunk for the
-// sender.
+// A round in which every rank sends the chunk of `rule(rank)` to its next neighbour.
 [[nodiscard]] Round ring_round(const std::shared_ptr<const RingNeighbours>& ring,
                                std::uint64_t repeats, Arrival arrival,
                                std::function<ChunkRule(Rank)> rule);

@@ -12,6 +12,11 @@ namespace {
 
 using training::CollectiveCall;
 
+// An algorithm that cannot be used for a call, and why.
+struct LeftOut {
+  std::string algorithm, reason;
+};
+
 struct Ranking {
   std::vector<RankedAlgorithm> by_time;  // the fastest first
   std::vector<LeftOut> left_out;
@@ -77,9 +82,6 @@ std::string without_algorithm(const CollectiveCall& call, const std::vector<Left
 
 }  // namespace
 
-NoAlgorithm::NoAlgorithm(const CollectiveCall& call, std::vector<LeftOut> all)
-    : std::runtime_error(without_algorithm(call, all)), left_out(std::move(all)) {}
-
 std::vector<RankedAlgorithm> ranked_algorithms(const ResolvedPoint& point,
                                                const CollectiveCall& call,
                                                const collectives::AlgorithmOptions& options,
@@ -109,7 +111,7 @@ Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predic
     const auto [entry, is_new] = known.try_emplace(*call);
     if (is_new) {
       const Ranking ranking = ranked(point, *call, automatic->options, predict);
-      if (ranking.by_time.empty()) throw NoAlgorithm(*call, ranking.left_out);
+      if (ranking.by_time.empty()) throw NoAlgorithm(without_algorithm(*call, ranking.left_out));
       entry->second = ranking.by_time.front().algorithm;
       add_assumptions(*call, job_cluster(point).ranks(), ranking, choices);
     }

@@ -21,11 +21,6 @@ using PredictTime = std::function<PredictedStep(const ResolvedPoint&)>;
 // A point with this call alone, on the nodes of the point's job, with ranks that are all as fast.
 [[nodiscard]] ResolvedPoint alone(const ResolvedPoint& point, const training::CollectiveCall& call);
 
-// An algorithm that cannot be used for a call, and why.
-struct LeftOut {
-  std::string algorithm, reason;
-};
-
 // An algorithm that can be used for a call, and the time of that call alone.
 struct RankedAlgorithm {
   std::string algorithm;
@@ -40,8 +35,7 @@ struct RankedAlgorithm {
 
 // Thrown for a call of which no algorithm can be predicted.
 struct NoAlgorithm : std::runtime_error {
-  NoAlgorithm(const training::CollectiveCall& call, std::vector<LeftOut> all);
-  std::vector<LeftOut> left_out;
+  using std::runtime_error::runtime_error;
 };
 
 // Gives every automatic call of the point's program the first of its ranked_algorithms. Returns

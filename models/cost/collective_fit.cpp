@@ -19,8 +19,7 @@ using Parameters = StructureParameters;
 using collectives::Collective;
 
 // Over how many octaves of size the shared residual stays alike, and how alike it is on one node
-// and on several: by judgement, not searched for. Factors of 1.5 either way change errors by a
-// percent or two.
+// and on several: by judgement. Factors of 1.5 either way change errors by 1 to 2 %.
 constexpr double size_octaves = 1.5, across_alike = 0.4;
 
 constexpr auto parameter_count = static_cast<Eigen::Index>(Parameters::count);
@@ -416,9 +415,8 @@ void put_in(const RingParts& parts, std::vector<CollectiveSample>& samples) {
   }
 }
 
-// Of a collective without a log of several nodes, a description says what links between them carry.
-// (ABCI's machines over two and four times the nodes, fitted in one node only: on average 28 % off
-// without a description, 19 % with it, by deviations from 0.2 to 0.5 alike.)
+// Without a log of several nodes, a description says what links between them carry. (ABCI's
+// machines, fitted in one node: on average 28 % off without a description, 19 % with it.)
 StructurePrior prior_of(std::span<const CollectiveSample> samples, const RingParts& parts) {
   StructurePrior prior = structure_prior();
   const bool has_remote = std::ranges::any_of(
@@ -493,17 +491,9 @@ CollectiveFit::CollectiveFit(std::vector<CollectiveSample> samples, std::vector<
   const StructurePrior prior = prior_of(samples_, parts_);
   for (const CollectiveHypothesis& hypothesis : hypotheses_) {
     explanations_.push_back(
-        std::make_unique<Explanation>(samples_, prior, noise_, scale_, hypothesis));
+        std::make_shared<const Explanation>(samples_, prior, noise_, scale_, hypothesis));
   }
 }
-
-CollectiveFit::~CollectiveFit() = default;
-CollectiveFit::CollectiveFit(CollectiveFit&&) noexcept = default;
-CollectiveFit& CollectiveFit::operator=(CollectiveFit&&) noexcept = default;
-
-std::span<const CollectiveSample> CollectiveFit::samples() const { return samples_; }
-std::span<const double> CollectiveFit::noise() const { return noise_; }
-std::span<const CollectiveHypothesis> CollectiveFit::hypotheses() const { return hypotheses_; }
 
 std::vector<std::vector<double>> CollectiveFit::covariance() const {
   const MatrixXd& covariance = explanations_.front()->covariance;
@@ -557,8 +547,7 @@ CollectiveFit fit_collectives(std::vector<CollectiveSample> samples, RingParts p
   put_in(parts, samples);
   samples = thinned(std::move(samples));
   const StructurePrior prior = prior_of(samples, parts);
-  // Outliers are looked for twice: they distort the scale, and the scale decides what an outlier
-  // is.
+  // Outliers are looked for twice: they distort the scale, which decides what an outlier is.
   ResidualScale scale;
   std::vector<double> outlier_noise(samples.size());
   const auto search = [&] {

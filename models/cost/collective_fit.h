@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/cost/collective_structure.h"
-#include "models/cost/ring_parts.h"
 
 namespace paceline::cost {
 
@@ -46,8 +45,7 @@ struct Prediction {
 // process: alike for sizes near one another and for groups alike in nodes and ranks a node; of
 // rings as a function of bytes a rank, which is what their steps see, of trees of the size. So
 // predictions go through what was measured, and extrapolate to other numbers of nodes by the
-// structure. (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 2.7:
-// explicit basis functions.)
+// structure. (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 2.7.)
 class CollectiveFit {
  public:
   // As fit_collectives found it: `noise` is the relative deviation of each sample. All samples, and
@@ -55,22 +53,18 @@ class CollectiveFit {
   // Precondition: `parts` reach the samples' ranks a node.
   CollectiveFit(std::vector<CollectiveSample> samples, std::vector<double> noise,
                 ResidualScale scale, std::vector<CollectiveHypothesis> hypotheses, RingParts parts);
-  ~CollectiveFit();
-  CollectiveFit(CollectiveFit&&) noexcept;
-  CollectiveFit& operator=(CollectiveFit&&) noexcept;
 
-  [[nodiscard]] std::span<const CollectiveSample> samples() const;
+  [[nodiscard]] std::span<const CollectiveSample> samples() const { return samples_; }
   // By sample, its relative deviation, with outlier noise where it does not fit.
-  [[nodiscard]] std::span<const double> noise() const;
+  [[nodiscard]] std::span<const double> noise() const { return noise_; }
   [[nodiscard]] ResidualScale scale() const { return scale_; }
-  [[nodiscard]] std::span<const CollectiveHypothesis> hypotheses() const;
+  [[nodiscard]] std::span<const CollectiveHypothesis> hypotheses() const { return hypotheses_; }
   // Of the likeliest hypothesis: rows and columns as StructureParameters.
   [[nodiscard]] std::vector<std::vector<double>> covariance() const;
   // By sample: the logarithm of measured over structural time, of the likeliest hypothesis.
   [[nodiscard]] std::vector<double> residuals() const;
 
-  // Precondition: the samples' collective; two ranks or more, no more on a node than the machine
-  // has; a size above 0.
+  // Precondition: the samples' collective; two ranks or more that the machine has; a size above 0.
   [[nodiscard]] Prediction predict(const CollectiveShape& shape, Bytes size) const;
 
  private:
@@ -84,7 +78,7 @@ class CollectiveFit {
   ResidualScale scale_;
   std::vector<CollectiveHypothesis> hypotheses_;
   RingParts parts_;
-  std::vector<std::unique_ptr<Explanation>> explanations_;
+  std::vector<std::shared_ptr<const Explanation>> explanations_;
 };
 
 // How many samples of different sizes a fit takes, and how far apart the least and the largest are.

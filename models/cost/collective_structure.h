@@ -4,17 +4,19 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "models/collectives/plan.h"
 #include "models/cost/nccl_constants.h"
+#include "models/topology/cluster.h"
 #include "models/topology/ring_orders.h"
 #include "models/units/units.h"
 
 namespace paceline::cost {
 
-// What the rings of a group carry in its nodes and between them, relative to what those of all GPUs
-// of a node do. Above 0.
+// What a group's rings carry in nodes and between them, over those of all GPUs of a node; above 0.
 struct RingPart {
   double local = 1, remote = 1;
   topology::RingWay way = topology::RingWay::nvlink;  // of the rings in a node
@@ -27,8 +29,7 @@ struct CollectiveShape {
   collectives::Collective collective;
   std::uint32_t nodes = 1;
   std::uint32_t ranks_per_node = 1;
-  // Of that many ranks on the group's machine; 1 where the machine is not known. A fit puts its own
-  // in (CollectiveFit).
+  // Of that many ranks on the machine; 1 where it is not known. CollectiveFit puts its own in.
   RingPart part = {};
 
   [[nodiscard]] std::uint32_t ranks() const { return nodes * ranks_per_node; }
@@ -95,9 +96,7 @@ struct StructurePrior {
 // bandwidth of the scarcer link (a tree's own: nccl::AbovePlan takes a ring's for all), of which a
 // group has its part (CollectiveShape::part):
 // - ring: 2 (p - 1) steps of an all-reduce, 2 (nodes - 1) of them remote, each of 1/p of the
-// buffer.
-//   In a pass over p chunks a rank's first send and last receive have no counterpart, so it does
-//   one thing more than there are transfers: (1 + ring_stall / steps).
+//   buffer. A pass over p chunks takes one thing more than transfers: (1 + ring_stall / steps).
 // - tree (all-reduce only): up and down a chain in the node and a tree of depth log2(nodes); each
 //   link carries the buffer twice, and each hop waits for tree_window bytes, or for the buffer if
 //   that is less. (Between two nodes it could carry it once; NCCL counts twice.)
@@ -106,5 +105,36 @@ struct StructurePrior {
 // to B6, B13. Precondition: two ranks or more, a size above 0, nccl::has_algorithms(collective).
 [[nodiscard]] Seconds structural_time(const StructureParameters& parameters, Pattern pattern,
                                       const CollectiveShape& shape, Bytes size);
+
+// What a machine's rings carry, by the ranks on each node: for groups that were not measured.
+class RingParts {
+ public:
+  // Of an undescribed machine: 1 for every number of ranks.
+  RingParts() = default;
+  // For 1, 2, ... ranks per node, all above 0; and the joint bandwidth of the rings of all GPUs
+  // between two nodes, above 0, where a network was described.
+  explicit RingParts(std::vector<RingPart> by_ranks,
+                     std::optional<BytesPerSecond> between_nodes = std::nullopt);
+
+  [[nodiscard]] bool is_described() const { return !by_ranks_.empty(); }
+  [[nodiscard]] const std::vector<RingPart>& by_ranks() const { return by_ranks_; }
+  [[nodiscard]] std::optional<BytesPerSecond> between_nodes() const { return between_nodes_; }
+  // Whether a group may have that many ranks on a node; any may where nothing is described.
+  [[nodiscard]] bool reach(std::uint32_t ranks_per_node) const;
+  // Precondition: reach(ranks_per_node).
+  [[nodiscard]] RingPart of(std::uint32_t ranks_per_node) const;
+
+  friend bool operator==(const RingParts&, const RingParts&) = default;
+
+ private:
+  std::vector<RingPart> by_ranks_;
+  std::optional<BytesPerSecond> between_nodes_;
+};
+
+// For groups of the first 1, 2, ... GPUs of a cluster's nodes and the NICs these use: what the
+// rings of topology::ring_orders carry on the described links, in one node and through two, divided
+// by what the rings of all GPUs of a node carry. A GPU alone on its node has a local part of 1. (A
+// DGX-1 V100 has 1, 2, 4 and 6 rings for 2, 3, 4 and 8 GPUs.)
+[[nodiscard]] RingParts ring_parts_of(const topology::Cluster& cluster);
 
 }  // namespace paceline::cost

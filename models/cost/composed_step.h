@@ -4,9 +4,8 @@
 
 namespace paceline::cost {
 
-// A point to be composed again without a network: one rank of each class that its prediction found,
-// with that class's slowdown, and calls that take what they took in the prediction. Precondition:
-// it is the prediction of this point.
+// A point to be composed again without a network: one rank of each class of its prediction, with
+// its slowdown, and calls that take what they took there.
 [[nodiscard]] ResolvedPoint composed_step(const ResolvedPoint& simulated, const Result& predicted);
 
 // The step of a point whose calls all take known times, counted from when all ranks have joined.

@@ -22,8 +22,7 @@ Busy computing(const training::StepProgram& program, const std::vector<Span>& sp
   return Busy(std::move(found));
 }
 
-// Pushes to servers and pulls from them: hosts carry them, by no kernel of a GPU. (BytePS,
-// byteps/common/core_loops.cc: PUSH and PULL are ps-lite's, of buffers in host memory.)
+// Pushes to servers and pulls: hosts carry them (BytePS, byteps/common/core_loops.cc: PUSH, PULL).
 bool is_carried_by_hosts(const training::CollectiveCall& call) {
   const bool may_be = call.collective == collectives::Collective::reduce ||
                       call.collective == collectives::Collective::broadcast;
@@ -44,8 +43,7 @@ Busy communicating(const training::StepProgram& program, const std::vector<Span>
   return Busy(std::move(calls));
 }
 
-// How many times as long as alone an operation takes, in the mean over ranks that take equally
-// long.
+// How many times as long as alone an operation takes: the mean over ranks of one length.
 struct Mean {
   double sum = 0, ranks = 0;
 
@@ -84,8 +82,7 @@ void add_times(const ResolvedPoint& point, const RankClass& members, const Busy&
   }
 }
 
-// How long compute of a class of ranks holds up each call from when all have joined it; the longest
-// counts.
+// How long a class's compute holds up each call once all have joined it; the longest counts.
 void hold_calls(const training::StepProgram& program, const RankClass& members, const Busy& compute,
                 const JoinedCalls& joined, const std::vector<Seconds>& alone, double slowdown,
                 std::vector<Seconds>& held) {
@@ -174,8 +171,7 @@ void ContendedStep::apply_to(ResolvedPoint& point) const {
 
 ContendedStep settled_step(const ResolvedPoint& alone, const Result& predicted,
                            SideBySide slowdown) {
-  // Each pass changes the times by a fraction of what the one before did; the first counts calls
-  // as quick as alone.
+  // Each pass changes times by a fraction of the one before; the first counts calls as alone.
   std::vector<Seconds> calls(alone.program.operations.size());
   for (const CallTimes& call : calls_of(predicted.trace)) calls[call.operation] = call.together();
   ContendedStep step = contended_step(alone, predicted.trace, calls, slowdown);

@@ -30,14 +30,12 @@ struct ContendedStep {
 
 // Compute takes `slowdown.compute` times as long while a collective runs, because both use the
 // device's memory and processors (users measured 1.8 to 4 for single kernels on A100s: nccl issues
-// 338, 689, 1428, 1433). A collective counts from when its last rank has joined: waiting for other
-// ranks slows nothing.
+// 338, 689, 1428, 1433). A collective counts from when its last rank has joined.
 //
 // Compute in turn slows each call, from when all ranks have joined it: the call takes `alone` (by
 // operation) by itself, and `slowdown.calls` times as long while a rank computes; the rank that
 // slows it the most counts (measured 1.2 to 2 beside matrix products on V100s and others: nccl
-// issues 205, 1433, coconet issue 6). Pushes to servers and pulls from them do neither: hosts carry
-// them.
+// issues 205, 1433, coconet issue 6). Pushes to servers and pulls do neither.
 //
 // Preconditions: `trace` is of the point's program, on all of its ranks; a time for each call.
 [[nodiscard]] ContendedStep contended_step(const ResolvedPoint& point, const StepTrace& trace,
@@ -70,9 +68,8 @@ using BusyTime = stats::IntervalSet<Seconds>;
 // once in its memory of bandwidth b. r is the bus bandwidth of all calls together, as if they were
 // all-reduces. 1 without calls; without c / m where the device does not say its multiprocessors.
 //
-// Nothing in it is fitted. On an H100, beside 1 to 32 channels in mixed precision, it is 0.02 off
-// in the mean and 0.05 at most for ResNet-50, 0.07 and 0.18 for BERT-Large; more in fp32
-// (tests/gpu/RESULTS.md).
+// Nothing in it is fitted. On an H100, beside 1 to 32 channels, it is 0.02 off in the mean and 0.05
+// at most for ResNet-50 in amp, 0.07 and 0.18 for BERT-Large; more in fp32 (tests/gpu/RESULTS.md).
 [[nodiscard]] double assumed_slowdown(const Result& predicted, RankCount ranks,
                                       const workload::Device& device, double channels);
 

@@ -15,8 +15,7 @@ using training::CollectiveCall;
 // Enough for a few per cent; every rank of a small cluster.
 constexpr std::uint32_t asked_max = 256;
 
-// Rounds are written out for all ranks, at about 110 bytes a transfer: more in a plan than this is
-// too large for common machines.
+// Rounds are written out, at about 110 bytes a transfer: more is too large for common machines.
 constexpr double written_out_max = 4e7;
 
 // The i-th endpoint to be asked: spread by a multiplier without a pattern that a tree would share
@@ -55,8 +54,6 @@ Work work_of(const collectives::Plan& plan) {
 
 }  // namespace
 
-double transfers_about(const ResolvedPoint& point) { return work_about(point).transfers; }
-
 Work work_about(const ResolvedPoint& point) {
   const training::Planner planner(job_cluster(point));
   std::map<CollectiveCall, Work> known;
@@ -75,10 +72,9 @@ Work work_about(const ResolvedPoint& point) {
 
 // 2 to 5 us a transfer where few share a link (tests/bench/README.md). On links that a whole leaf
 // or job shares the solver looks at all of their flows: measured 112 us with 3,200 ranks and 245 us
-// with 4,000 behind oversubscribed leaf switches. A rank costs beside: a tree over 100,000, 2e5
-// transfers, takes 59 s. Where ranks send to many at a time all flows share links with all others,
-// and are looked at whenever one ends: `direct` on 120, 160 and 200 GPUs of two a node took 3.1, 12
-// and 30 s, 8 to 10 ns for each pair of flows.
+// with 4,000 behind oversubscribed leaf switches. Ranks cost too. Where they send to many at a time
+// all flows share links with all others, and are looked at whenever one ends: `direct` on 120, 160
+// and 200 GPUs of two a node took 3.1, 12 and 30 s, 8 to 10 ns for each pair of flows.
 Seconds flow_time(const ResolvedPoint& point, const Work& work) {
   constexpr double pair_us = 0.01;
   const double ranks = point.cluster.ranks().value();

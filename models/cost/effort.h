@@ -7,15 +7,13 @@ namespace paceline::cost {
 // The work of following every rank of a point.
 struct Work {
   double transfers = 0;
-  // Over rounds in which a rank has several transfers at once, which share links: the sum of the
-  // squares of their numbers.
+  // Over rounds in which ranks have several transfers at once: the sum of their numbers' squares.
   double at_once_squared = 0;
 };
 
 // Exact up to some hundred ranks, and else estimated from some of them. Infinite where a plan does
 // not fit in memory. Calls without an algorithm yet count nothing.
 [[nodiscard]] Work work_about(const ResolvedPoint& point);
-[[nodiscard]] double transfers_about(const ResolvedPoint& point);
 
 // flow refuses more transfers than this unless forced.
 inline constexpr double flow_transfers_max = 1e7;

@@ -35,8 +35,7 @@ std::uint32_t plan_channels(const Rings& offered, const Channels& channels) {
 
 constexpr double channel_speed = 20e9;  // NCCL's on NVLink of Volta and Ampere (facts B12)
 
-// What `most` of the channels found carry, each what it has among all or a channel's speed, where
-// no link is in their way.
+// What `most` of the channels found carry: each its part of all, or a channel's speed if more.
 BytesPerSecond of_channels(BytesPerSecond all, std::uint32_t found, std::uint32_t most) {
   return std::max(all / found, BytesPerSecond(channel_speed)) * most;
 }
@@ -94,20 +93,9 @@ Seconds above_ll(const Group& group, Hop hop, Algorithm algorithm, Algorithm wit
   return Seconds(std::max(0.0, of(algorithm, protocol) - of(with_ll, Protocol::ll)) * 1e-6);
 }
 
-}  // namespace
-
-Architecture architecture_of(double compute_capability) {
-  if (compute_capability >= 10) return Architecture::blackwell;
-  if (compute_capability >= 9) return Architecture::hopper;
-  return compute_capability >= 8 ? Architecture::ampere : Architecture::volta;
-}
-
-namespace {
-
 // Whether NCCL takes LL128 for safe by default (facts B8): NVLink inside nodes, also over a GPU
-// between two (src/graph/tuning.cc: typeIntra up to PATH_NVB), Volta or newer
-// (2.21: V100, A100, H100 only). Between nodes it asks that NICs are near their GPUs; here, for
-// RDMA.
+// between two (src/graph/tuning.cc: typeIntra up to PATH_NVB), Volta or newer (2.21: V100, A100,
+// H100 only). Between nodes it asks for NICs near GPUs; here, for RDMA.
 bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
                    double compute_capability) {
   constexpr std::array of_21{7.0, 8.0, 9.0};
@@ -119,7 +107,26 @@ bool is_safe_ll128(const Cluster& cluster, RingWay way, Release release,
   return gpu && nvlink && past_kernel;
 }
 
+BytesPerSecond all_of(const Graph& graph) { return graph.remote * graph.channels; }
+
+Group with_fixed(Group group, const Chooser::Fixed& fixed) {
+  if (fixed.protocol == Protocol::ll128) group.has_ll128 = true;
+  if (!fixed.has_nvls) group.nvls = {};
+  return group;
+}
+
+std::string_view plan_of(Algorithm algorithm) {
+  if (algorithm == Algorithm::collnet_direct) return "collnet_direct";
+  return algorithm == Algorithm::collnet_chain ? "collnet_chain" : "nvls";
+}
+
 }  // namespace
+
+Architecture architecture_of(double compute_capability) {
+  if (compute_capability >= 10) return Architecture::blackwell;
+  if (compute_capability >= 9) return Architecture::hopper;
+  return compute_capability >= 8 ? Architecture::ampere : Architecture::volta;
+}
 
 BytesPerSecond carried_by(const Rings& rings, const Cluster& cluster) {
   const topology::Fabric fabric(cluster);
@@ -188,18 +195,6 @@ Group group_of(const Cluster& cluster, Release release, double compute_capabilit
   return group;
 }
 
-namespace {
-
-BytesPerSecond all_of(const Graph& graph) { return graph.remote * graph.channels; }
-
-Group with_fixed(Group group, const Chooser::Fixed& fixed) {
-  if (fixed.protocol == Protocol::ll128) group.has_ll128 = true;
-  if (!fixed.has_nvls) group.nvls = {};
-  return group;
-}
-
-}  // namespace
-
 Chooser::Chooser(const Cluster& cluster, Release release, double compute_capability,
                  const Fixed& fixed)
     : fixed_(fixed),
@@ -235,15 +230,6 @@ Chooser::Chooser(const Cluster& cluster, Release release, double compute_capabil
       Tuning(with_fixed(group_of(cluster, release, compute_capability, fixed.channels), fixed));
   links_have_ = carried_by(rings, cluster) / all_of(carried_.group().ring);
 }
-
-namespace {
-
-std::string_view plan_of(Algorithm algorithm) {
-  if (algorithm == Algorithm::collnet_direct) return "collnet_direct";
-  return algorithm == Algorithm::collnet_chain ? "collnet_chain" : "nvls";
-}
-
-}  // namespace
 
 // In NCCL's order.
 std::vector<Algorithm> Chooser::built_for(Collective collective) const {

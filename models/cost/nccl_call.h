@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,9 +46,9 @@ struct Channels {
 // channels share the joint bandwidth of a plan's rings (carried_by), `channels.exactly` rings where
 // that is above 0. Otherwise there are, in one node, channels of 20 GB/s or a little more, two at
 // least, or one per ring of a mesh; over several nodes, two per NIC, as in the log of facts B16.
-// (NCCL doubles its channels after this search without slowing each: not counted, as links have no
-// more.) With fewer channels than found those left carry no more than before, or 20 GB/s each where
-// that is more and their rings' links allow it; with more channels all share what there is.
+// (NCCL doubles its channels after this search without slowing each: not counted.) With fewer
+// channels than found those left carry no more than before, or 20 GB/s each where that is more and
+// their rings' links allow it; with more channels all share what there is.
 //
 // Hops on a mesh have NCCL's latencies for NVLink where all lead along lanes of the two GPUs, else
 // those for PCIe, also over a GPU between (src/graph/tuning.cc: intraHw).
@@ -66,13 +65,11 @@ struct Channels {
 [[nodiscard]] Group group_of(const topology::Cluster& cluster, Release release,
                              double compute_capability, const Channels& channels = {});
 
-// How much longer measured calls take than their plans, by the links between the GPUs; NCCL's model
-// has no such term. Fitted to public logs by tests/bench/nccl_ramp.py, which predicts each machine
-// from the others (models/DECISIONS.md).
+// How much longer measured calls take than their plans, by the links between the GPUs; beyond
+// NCCL's model. Fitted to public logs by tests/bench/nccl_ramp.py (models/DECISIONS.md).
 struct AbovePlan {
   // A call takes cbrt(ramp^2 t) longer than its plan, where t is the time of its bytes at the
-  // bandwidth of a ring with Simple: as much again for t = ramp, and twice that for eight times the
-  // bytes.
+  // bandwidth of a ring with Simple: as much again for t = ramp.
   Seconds ramp;
   // Measured over predicted for nine tenths of the rows of machines left out; a judgement for TCP
   // and between PCIe boxes, for which there are no such logs.
@@ -109,8 +106,7 @@ struct Call {
 // while each round of a plan waits for a hop, so the plan gets a chunk that suits it.
 //
 // PAT's messages have the cluster's latency; NCCL counts less per doubling of nodes. What it counts
-// per rank, for packing buffers and walking the short edges one after the other, comes before the
-// first message.
+// per rank, for packing buffers and short edges, comes before the first message.
 //
 // NVLS and NVLSTree share one plan, and CollNet is treated like them. NCCL's latency for them is a
 // whole call's: messages have none, and all of it comes before the first, less the time to fill and

@@ -11,6 +11,23 @@ std::size_t row(Hop hop) { return static_cast<std::size_t>(hop); }
 // One hop of a kind that only Simple takes.
 ByProtocol simple_only(double latency) { return {0, 0, latency}; }
 
+// Before 2.25 Blackwell is taken for a Hopper.
+Architecture known(Release release, Architecture gpu) {
+  return gpu == Architecture::blackwell && release.minor < 25 ? Architecture::hopper : gpu;
+}
+
+// Volta's to Blackwell's row, and what Blackwell's became.
+struct Largest {
+  std::array<ByNodes, 4> rows;
+  std::uint32_t changed_minor;
+  ByNodes changed;
+
+  [[nodiscard]] ByNodes of(Release release, Architecture gpu) const {
+    if (gpu == Architecture::blackwell && release.minor >= changed_minor) return changed;
+    return rows[row(known(release, gpu))];
+  }
+};
+
 }  // namespace
 
 ByProtocol base_latency(Release release, Algorithm algorithm) {
@@ -76,27 +93,6 @@ ByNodes ll_max(Release release, Architecture gpu) {
   }
   PACELINE_UNREACHABLE("an architecture outside the enumeration");
 }
-
-namespace {
-
-// Before 2.25 Blackwell is taken for a Hopper.
-Architecture known(Release release, Architecture gpu) {
-  return gpu == Architecture::blackwell && release.minor < 25 ? Architecture::hopper : gpu;
-}
-
-// Volta's to Blackwell's row, and what Blackwell's became.
-struct Largest {
-  std::array<ByNodes, 4> rows;
-  std::uint32_t changed_minor;
-  ByNodes changed;
-
-  [[nodiscard]] ByNodes of(Release release, Architecture gpu) const {
-    if (gpu == Architecture::blackwell && release.minor >= changed_minor) return changed;
-    return rows[row(known(release, gpu))];
-  }
-};
-
-}  // namespace
 
 ByNodes ring_ll128_max(Release release, Architecture gpu) {
   constexpr Largest largest{{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 73.4, 73.4}}},

@@ -7,8 +7,7 @@
 // The tables of NCCL's model, in its units: microseconds and GB/s. By release, where they changed.
 namespace paceline::cost::nccl {
 
-// What calls take above their plans over NVLink, InfiniBand, RoCE and TCPXO (AbovePlan,
-// nccl_call.h).
+// What calls take above plans over NVLink, InfiniBand, RoCE and TCPXO (nccl_call.h: AbovePlan).
 inline constexpr Seconds usual_ramp(58e-6);
 
 // LL, LL128, Simple.

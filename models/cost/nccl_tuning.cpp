@@ -43,6 +43,31 @@ double steps_between_nodes(Release release, Collective collective, double nodes)
   return is_all_or_scatter(collective) ? nodes - 1 : nodes;
 }
 
+double nvls_bus(const Group& group, Collective collective, Algorithm algorithm) {
+  const double channels = group.nvls.channels;
+  const double local = group.nvls.local.value() / gigabyte;
+  const double remote = group.nodes == 1 ? std::numeric_limits<double>::infinity()
+                                         : group.nvls.remote.value() / gigabyte;
+  const bool is_tree = algorithm == Algorithm::nvls_tree;
+  const bool all_reduces = collective == Collective::all_reduce;
+  if (group.release.minor <= 27) {
+    if (is_tree) return channels * std::min(local, group.nodes <= 2 ? remote : remote / 2);
+    return channels * (all_reduces ? std::min(local, remote) : local);
+  }
+  if (channels < 2) return 0;
+  const double ranks = group.ranks_per_node();
+  const double part = all_reduces ? 2 : (ranks - 1) / ranks;
+  const double inside = local * nvls_efficiency(group.gpu) * (channels - 1) / channels * part;
+  const double between = remote * (is_tree && group.nodes <= 2 ? 2 : 1);
+  double bandwidth = std::min(inside, between);
+  if (is_tree) {
+    bandwidth = std::min(
+        bandwidth,
+        nvls_tree_max(group.release, group.gpu)[std::min<std::size_t>(group.nodes - 1, 2)]);
+  }
+  return channels * bandwidth;
+}
+
 }  // namespace
 
 bool has_algorithms(Collective collective) {
@@ -102,35 +127,6 @@ bool Tuning::is_available(Collective collective, Algorithm algorithm, Protocol p
   }
   PACELINE_UNREACHABLE("an algorithm outside the enumeration");
 }
-
-namespace {
-
-double nvls_bus(const Group& group, Collective collective, Algorithm algorithm) {
-  const double channels = group.nvls.channels;
-  const double local = group.nvls.local.value() / gigabyte;
-  const double remote = group.nodes == 1 ? std::numeric_limits<double>::infinity()
-                                         : group.nvls.remote.value() / gigabyte;
-  const bool is_tree = algorithm == Algorithm::nvls_tree;
-  const bool all_reduces = collective == Collective::all_reduce;
-  if (group.release.minor <= 27) {
-    if (is_tree) return channels * std::min(local, group.nodes <= 2 ? remote : remote / 2);
-    return channels * (all_reduces ? std::min(local, remote) : local);
-  }
-  if (channels < 2) return 0;
-  const double ranks = group.ranks_per_node();
-  const double part = all_reduces ? 2 : (ranks - 1) / ranks;
-  const double inside = local * nvls_efficiency(group.gpu) * (channels - 1) / channels * part;
-  const double between = remote * (is_tree && group.nodes <= 2 ? 2 : 1);
-  double bandwidth = std::min(inside, between);
-  if (is_tree) {
-    bandwidth = std::min(
-        bandwidth,
-        nvls_tree_max(group.release, group.gpu)[std::min<std::size_t>(group.nodes - 1, 2)]);
-  }
-  return channels * bandwidth;
-}
-
-}  // namespace
 
 // As NCCL does: the links' share of a channel, times the channels, cut down by what each algorithm
 // and protocol is known to reach; then from the bus to the buffer.

@@ -69,8 +69,7 @@ enum class Architecture : std::uint8_t { volta, ampere, hopper, blackwell };
 enum class Processor : std::uint8_t { intel_or_other, amd };
 enum class LocalLink : std::uint8_t { nvlink, pci };
 
-// What NCCL's search of the topology found for one kind of graph. Bandwidths are per channel, one
-// way, in powers of ten as NCCL counts.
+// What NCCL's search found for one kind of graph. Bandwidths are per channel, one way.
 struct Graph {
   std::uint32_t channels = 0;  // none: no such graph
   BytesPerSecond local;        // inside a node

@@ -6,7 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include "models/collectives/round_table.h"
 #include "models/contract.h"
 
 namespace paceline::cost {
@@ -14,8 +13,18 @@ namespace {
 
 using collectives::Channel;
 using collectives::Plan;
-using collectives::RoundTable;
+using collectives::Round;
 using topology::Fabric;
+
+// A round written out for all endpoints.
+struct Shape {
+  struct Transfer {
+    Rank from;
+    collectives::Send send;
+  };
+  const Round* round;
+  std::vector<Transfer> transfers;
+};
 
 using LinkLoads = std::vector<std::uint32_t>;  // flows, by link
 
@@ -30,40 +39,40 @@ void for_each_link(const Fabric& fabric, const topology::Path& path, Visit visit
 
 // What one rank sends another in several ranges, which stand together, goes in turn; not what is of
 // several steps of a pipeline.
-bool goes_in_turn(const RoundTable::Transfer& last, const RoundTable::Transfer& transfer) {
-  return last.from == transfer.from && last.to == transfer.to && transfer.chunk.cyclic;
+bool goes_in_turn(const Shape::Transfer& last, const Shape::Transfer& transfer) {
+  return last.from == transfer.from && last.send.to == transfer.send.to &&
+         transfer.send.chunk.cyclic;
 }
 
-void add_load(const RoundTable& shape, std::uint64_t repeat, const Fabric& fabric,
-              LinkLoads& loads) {
-  const RoundTable::Transfer* last = nullptr;
-  for (const auto& transfer : shape.transfers()) {
-    if (transfer.chunk.at(repeat).count == ElementCount(0)) continue;
+void add_load(const Shape& shape, std::uint64_t repeat, const Fabric& fabric, LinkLoads& loads) {
+  const Shape::Transfer* last = nullptr;
+  for (const auto& transfer : shape.transfers) {
+    if (transfer.send.chunk.at(repeat).count == ElementCount(0)) continue;
     const bool is_in_turn = last != nullptr && goes_in_turn(*last, transfer);
     last = &transfer;
     if (is_in_turn) continue;
-    for_each_link(fabric, fabric.path(transfer.from, transfer.to),
+    for_each_link(fabric, fabric.path(transfer.from, transfer.send.to),
                   [&](topology::LinkId link) { ++loads[link]; });
   }
 }
 
 // Whether who sends depends on the repeat: pipelines that fill and drain.
-bool is_pipeline(const RoundTable& shape) {
-  return std::any_of(shape.transfers().begin(), shape.transfers().end(),
-                     [](const auto& transfer) { return !transfer.chunk.cyclic; });
+bool is_pipeline(const Shape& shape) {
+  return std::ranges::any_of(shape.transfers,
+                             [](const auto& transfer) { return !transfer.send.chunk.cyclic; });
 }
 
 // The most flows that each link has in any repeat; `shapes` run at the same time.
-LinkLoads most_loads(const std::vector<const RoundTable*>& shapes, const Fabric& fabric) {
+LinkLoads most_loads(const std::vector<const Shape*>& shapes, const Fabric& fabric) {
   std::uint64_t repeats = 1;  // the first stands for all, but in a pipeline
-  for (const RoundTable* shape : shapes) {
-    if (is_pipeline(*shape)) repeats = std::max(repeats, shape->repeats());
+  for (const Shape* shape : shapes) {
+    if (is_pipeline(*shape)) repeats = std::max(repeats, shape->round->repeats);
   }
   LinkLoads most(fabric.links().size());
   for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
     LinkLoads loads(fabric.links().size());
-    for (const RoundTable* shape : shapes) {
-      if (repeat < shape->repeats()) add_load(*shape, repeat, fabric, loads);
+    for (const Shape* shape : shapes) {
+      if (repeat < shape->round->repeats) add_load(*shape, repeat, fabric, loads);
     }
     std::transform(loads.begin(), loads.end(), most.begin(), most.begin(),
                    [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); });
@@ -73,7 +82,7 @@ LinkLoads most_loads(const std::vector<const RoundTable*>& shapes, const Fabric&
 
 class ChannelCost {
  public:
-  ChannelCost(const std::vector<RoundTable>& shapes, const std::vector<LinkLoads>& loads,
+  ChannelCost(const std::vector<Shape>& shapes, const std::vector<LinkLoads>& loads,
               std::uint32_t window, const Fabric& fabric, double element_size,
               const topology::Wire& wire)
       : shapes_(shapes),
@@ -94,7 +103,7 @@ class ChannelCost {
 
  private:
   struct Timed {
-    const RoundTable::Transfer* transfer;
+    const Shape::Transfer* transfer;
     topology::Path path;
     double seconds_per_byte;    // that links carry
     double reduction_per_byte;  // s, of what is reduced
@@ -104,31 +113,23 @@ class ChannelCost {
     Seconds* last_end;
   };
 
-  static bool were_peers(const RoundTable& shape, Rank one, Rank other) {
-    const auto sends = [&](Rank from, Rank to) {
-      return std::ranges::any_of(shape.sent_by(from), [&](std::uint32_t number) {
-        return shape.transfers()[number].to == to;
-      });
-    };
-    return sends(one, other) || sends(other, one);
-  }
-
-  Timed timed(std::size_t shape, const RoundTable::Transfer& transfer) {
-    const auto path = fabric_.path(transfer.from, transfer.to, wire_);
+  Timed timed(std::size_t shape, const Shape::Transfer& transfer) {
+    const auto path = fabric_.path(transfer.from, transfer.send.to, wire_);
     const LinkLoads& loads = loads_[shape];
     double rate = std::numeric_limits<double>::infinity();
     for_each_link(fabric_, path, [&](topology::LinkId link) {
       rate = std::min(rate, fabric_.links()[link].bandwidth.value() / std::max(1U, loads[link]));
     });
-    const auto reduction = fabric_.reduction_at(transfer.to);
-    const bool reduces = transfer.arrival == collectives::Arrival::reduce && reduction;
+    const auto reduction = fabric_.reduction_at(transfer.send.to);
+    const bool reduces = transfer.send.arrival == collectives::Arrival::reduce && reduction;
     return {&transfer,
             path,
             1 / rate,
             reduces ? 1 / reduction->value() : 0,
-            shape > 0 && were_peers(shapes_[shape - 1], transfer.from, transfer.to),
-            &last_ends_[{transfer.from, transfer.to,
-                         transfer.chunk.cyclic ? 0 : transfer.chunk.first}]};
+            collectives::were_peers(shape > 0 ? shapes_[shape - 1].round : nullptr, transfer.from,
+                                    transfer.send.to),
+            &last_ends_[{transfer.from, transfer.send.to,
+                         transfer.send.chunk.cyclic ? 0 : transfer.send.chunk.first}]};
   }
 
   [[nodiscard]] Seconds latency_of(const Timed& transfer, double count) const {
@@ -146,7 +147,7 @@ class ChannelCost {
   // `were_peers` as MessageTiming has it.
   Ends ends_of(const Timed& t, double elements, const std::vector<Seconds>& posted,
                bool were_peers) const {
-    const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
+    const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->send.to);
     const topology::MessageTiming& timing = t.path.timing;
     const Seconds after = timing.latency_after();
     Seconds ready = posted[from];
@@ -169,22 +170,22 @@ class ChannelCost {
 
   void run_shape(std::size_t shape, std::uint64_t& round) {
     std::vector<Timed> transfers;
-    for (const auto& transfer : shapes_[shape].transfers()) {
+    for (const auto& transfer : shapes_[shape].transfers) {
       transfers.push_back(timed(shape, transfer));
     }
     std::vector<Seconds> done;
-    for (std::uint64_t repeat = 0; repeat < shapes_[shape].repeats(); ++repeat, ++round) {
+    for (std::uint64_t repeat = 0; repeat < shapes_[shape].round->repeats; ++repeat, ++round) {
       // Round - window is done, and all before the first of the shape.
       const std::uint64_t past = std::min<std::uint64_t>(window_, repeat + 1);
       const std::vector<Seconds>& posted = done_[(round + window_ - past) % window_];
       done = done_before(round);  // at least round - 1's
       for (Timed& t : transfers) {
-        const ElementCount count = t.transfer->chunk.at(repeat).count;
+        const ElementCount count = t.transfer->send.chunk.at(repeat).count;
         if (count == ElementCount(0)) continue;
         const Ends ends = ends_of(t, static_cast<double>(count.value()), posted,
                                   round == 0 || repeat > 0 || t.were_peers);
         *t.last_end = ends.sender;
-        const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->to);
+        const std::uint32_t from = index(t.transfer->from), to = index(t.transfer->send.to);
         done[from] = std::max(done[from], ends.sender);
         done[to] = std::max(done[to], ends.receiver);
       }
@@ -196,7 +197,7 @@ class ChannelCost {
     }
   }
 
-  const std::vector<RoundTable>& shapes_;
+  const std::vector<Shape>& shapes_;
   const std::vector<LinkLoads>& loads_;  // by shape
   std::uint32_t window_;
   const Fabric& fabric_;
@@ -215,12 +216,15 @@ std::vector<Seconds> finish_times(const Plan& plan, const Fabric& fabric, Elemen
                                   std::span<const Seconds> starts, const topology::Wire& wire) {
   PACELINE_EXPECTS(starts.size() == plan.ranks.value() ||
                    starts.size() >= plan.endpoints().value());
-  std::vector<std::vector<RoundTable>> shapes(plan.channels.size());
-  std::vector<std::vector<const RoundTable*>> at_once;  // the channels' first shapes, second, ...
+  std::vector<std::vector<Shape>> shapes(plan.channels.size());
+  std::vector<std::vector<const Shape*>> at_once;  // the channels' first shapes, second, ...
   for (std::size_t c = 0; c < plan.channels.size(); ++c) {
-    for (const auto& round : plan.channels[c].rounds) {
-      if (round.repeats > 0) shapes[c].emplace_back(round, plan.endpoints());
-    }
+    collectives::for_each_round(plan.channels[c], [&](const Round& round, const Round*) {
+      Shape& shape = shapes[c].emplace_back(Shape{&round, {}});
+      collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const auto& send) {
+        shape.transfers.push_back({from, send});
+      });
+    });
     at_once.resize(std::max(at_once.size(), shapes[c].size()));
     for (std::size_t s = 0; s < shapes[c].size(); ++s) at_once[s].push_back(&shapes[c][s]);
   }

@@ -17,11 +17,9 @@ namespace paceline::cost {
 //
 // Exact where the transfers that share a link have equal sizes and start together; elsewhere mostly
 // too slow, for trees and chains by -15 to +50 %. Times of messages follow MessageTiming and
-// `wire`; a reduction takes its receiver as long as the cluster's reduction bandwidth says. Cost:
-// O(transfers).
+// `wire`; reductions the cluster's reduction bandwidth. Cost: O(transfers).
 //
-// Precondition: one start per rank or per endpoint. Servers without a start are ready at time 0,
-// and their end is not returned.
+// Precondition: one start per rank, servers being ready at 0 and not returned, or per endpoint.
 [[nodiscard]] std::vector<Seconds> finish_times(const collectives::Plan& plan,
                                                 const topology::Fabric& fabric,
                                                 ElementSize element_size,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 #include <utility>
 
 #include "models/collectives/node_tree.h"
@@ -57,8 +56,7 @@ SwitchRounds SwitchRounds::of_nvls(Collective collective, const topology::Cluste
   return {gpus, 1, {{byte, {{0, 1}}}, {byte, {{1, gpus - 1}}}}};
 }
 
-// Of each node a GPU's link towards the switch and from it, and a NIC to the network and from it,
-// over both trees.
+// Of each node a GPU's link to the switch and back, and a NIC's to the network, over both trees.
 SwitchRounds SwitchRounds::of_all_reduce(const topology::Cluster& cluster) {
   const double gpus = cluster.gpus_per_node;
   const double local = 1 / cluster.intra_node.bandwidth.value();

@@ -9,16 +9,14 @@
 namespace paceline::cost {
 
 // The times of the rounds of a plan through switches, without latency, on links that nothing else
-// uses and with all channels in step: a round lasts as long as its busiest link. In the first and
-// last rounds some links carry less or nothing.
+// uses and with all channels in step: a round lasts as long as its busiest link.
 class SwitchRounds {
  public:
   // Of nvls: an all-reduce, or in one node a reduce-scatter or an all-gather.
   // Precondition: nodes of several GPUs on NVSwitch.
   [[nodiscard]] static SwitchRounds of_nvls(collectives::Collective collective,
                                             const topology::Cluster& cluster);
-  // Of CollNet, with heads that send directly or along chains. Precondition: several nodes, of one
-  // GPU or on NVSwitch.
+  // Of CollNet, direct or along chains. Precondition: several nodes, of one GPU or on NVSwitch.
   [[nodiscard]] static SwitchRounds of_collnet_direct(const topology::Cluster& cluster);
   [[nodiscard]] static SwitchRounds of_collnet_chain(const topology::Cluster& cluster);
 

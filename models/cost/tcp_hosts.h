@@ -2,14 +2,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "models/cost/library_choice.h"
 #include "models/units/units.h"
 #include "models/words.h"
 
-// How fast a host moves data through TCP: limited by the streams of a library's connections, the
-// threads that serve them, and the wires.
+// How fast a host moves data through TCP: by a library's streams, their threads, and the wires.
 namespace paceline::cost {
 
 // Who runs the hosts. own: machines without a hypervisor; the others run virtual machines.
@@ -93,8 +91,7 @@ struct ThreadRate {
 // several sockets, else one per NIC, which serves all its connections. A measured stream replaces
 // the rate of a thread. Not modelled: limits of a host's memory or kernel with many threads (no row
 // at hand is above 1.1 GB/s); a provider's limit per flow, where it is above a thread's rate; and
-// several ranks of a node that send at once with threads of their own (hybrid FSDP, hierarchical
-// MPI), which would be faster.
+// ranks of a node that send at once (hybrid FSDP, hierarchical MPI), which would be faster.
 [[nodiscard]] TcpRate tcp_rate(const TcpHosts& hosts, const TcpTraffic& traffic);
 
 }  // namespace paceline::cost

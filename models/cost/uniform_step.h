@@ -9,8 +9,7 @@
 namespace paceline::cost {
 
 // The step of ranks that are all alike and make every call together, one at a time, as numbers that
-// are evaluated for many times of its parts. It equals a composed step (composed_step.h) with one
-// class of ranks.
+// are evaluated for many times of its parts. Equals a composed_step of one class.
 class UniformStep {
  public:
   // `length` multiplies the times of all compute. Precondition: fits(program).
@@ -33,8 +32,7 @@ class UniformStep {
   // When operations run; `ran` is made as large as the program.
   void run(const Times& times, std::vector<training::Interval>& ran) const;
 
-  // Several variants of a step at once: the times of operations, calls with their delays, and how
-  // long before their end calls free their lane.
+  // Several variants of a step at once: times, calls with their delays, and their leads.
   static constexpr std::size_t width = 8;
   template <class Value>
   using Lanes = std::array<Value, width>;

@@ -11,8 +11,7 @@
 
 namespace paceline {
 
-// What runs the collectives of a measured step: the backend's library, or the shared plans on
-// messages between ranks.
+// What runs a measured step's collectives: the backend's library, or our plans on messages.
 enum class CollectiveMode { native, plan };
 
 constexpr auto words_of(CollectiveMode) {
@@ -30,8 +29,7 @@ struct RepeatedCalls {
 // How a point is measured.
 struct MeasureSettings {
   CollectiveMode mode = CollectiveMode::native;
-  // Steps before those that count: at least 2, since the first two iterations of DDP differ from
-  // the rest, and connections are made then.
+  // Steps before those that count: at least 2, since DDP's first two iterations differ.
   std::uint32_t warmup = 3;  // of repeated calls any number
   std::uint32_t steps = 15;  // that count; at least 1
   std::optional<RepeatedCalls> calls = std::nullopt;

@@ -17,8 +17,7 @@ struct RankClass {
 };
 
 // A step that ran: its program, and when each class of ranks ran each operation. Predicted,
-// measured and imported runs share it. Dependencies are in the program (Operation::after), and what
-// released each operation is in its interval.
+// measured and imported runs share it.
 struct StepTrace {
   training::StepProgram program;   // calls as they were carried out
   std::vector<RankClass> classes;  // by first rank

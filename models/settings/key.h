@@ -116,8 +116,7 @@ template <HasWords Enum>
   return index;
 }
 
-// Where a key has these words for what holds unless it is given, they may be given too, and mean
-// the same.
+// Where these words stand for what holds unless a key is given, they may also be given.
 inline constexpr std::string_view automatic = "auto";
 
 // Instead of what holds: nothing does, so the key must be given wherever what it needs is there.

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "models/units/parse.h"
-#include "models/units/unit_names.h"
 
 namespace paceline::settings {
 namespace {

@@ -14,8 +14,7 @@
 
 namespace paceline::settings {
 
-// The values of a table's keys. Precondition of all members: the table has the key, and its values
-// are of that type.
+// The values of a table's keys. Precondition of all members: a key of the table, and its type.
 class Settings {
  public:
   Settings() = default;  // of no keys

@@ -7,8 +7,7 @@
 
 namespace paceline::stats {
 
-// Of values in ascending order the one that so many tenths of the others do not exceed; between two
-// the lower. Precondition: not empty.
+// The value that so many tenths of the others do not exceed, or the lower. Precondition: not empty.
 template <class T>
 [[nodiscard]] T quantile(std::vector<T> values, std::size_t tenths) {
   const std::size_t at = (values.size() - 1) * tenths / 10;

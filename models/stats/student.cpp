@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -44,16 +43,6 @@ double incomplete_beta(double a, double b, double x) {
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-}  // namespace
-
-double student_below(double at, double degrees) {
-  PACELINE_EXPECTS(degrees > 0);
-  const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + at * at)) / 2;
-  return at > 0 ? 1 - tail : tail;
-}
-
-namespace {
-
 double found_quantile(double probability, double degrees) {
   if (probability < 0.5) return -found_quantile(1 - probability, degrees);
   double low = 0, high = 1;
@@ -66,6 +55,12 @@ double found_quantile(double probability, double degrees) {
 }
 
 }  // namespace
+
+double student_below(double at, double degrees) {
+  PACELINE_EXPECTS(degrees > 0);
+  const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + at * at)) / 2;
+  return at > 0 ? 1 - tail : tail;
+}
 
 double student_quantile(double probability, double degrees) {
   PACELINE_EXPECTS(probability > 0 && probability < 1);

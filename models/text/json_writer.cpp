@@ -68,23 +68,16 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
-template <class Number>
-void append_whole(std::string& out, Number value) {
-  std::array<char, 24> digits{};
-  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-}
-
 // The shortest that reads back equal, and no whole number, so that it reads back as a double.
-void append_number(std::string& out, double value) {
+std::string shortest(double value) {
   std::array<char, 32> digits{};
   const double size = std::abs(value);
   const bool is_fixed = size == 0 || (size >= 1e-4 && size < 1e15);
   const auto format = is_fixed ? std::chars_format::fixed : std::chars_format::scientific;
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), value, format);
-  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-  out += text;
-  if (is_fixed && text.find('.') == text.npos) out += ".0";
+  const std::string text(digits.data(), end);
+  return is_fixed && text.find('.') == text.npos ? text + ".0" : text;
 }
 
 }  // namespace
@@ -143,28 +136,11 @@ void JsonWriter::raw(std::string_view json) {
   written();
 }
 
-void JsonWriter::null() { raw("null"); }
+void JsonWriter::whole(std::int64_t value) { raw(std::to_string(value)); }
 
-void JsonWriter::boolean(bool value) { raw(value ? "true" : "false"); }
+void JsonWriter::whole(std::uint64_t value) { raw(std::to_string(value)); }
 
-void JsonWriter::whole(std::int64_t value) {
-  separate();
-  append_whole(text_, value);
-  written();
-}
-
-void JsonWriter::whole(std::uint64_t value) {
-  separate();
-  append_whole(text_, value);
-  written();
-}
-
-void JsonWriter::number(double value) {
-  if (!std::isfinite(value)) return null();
-  separate();
-  append_number(text_, value);
-  written();
-}
+void JsonWriter::number(double value) { raw(std::isfinite(value) ? shortest(value) : "null"); }
 
 void JsonWriter::text(std::string_view value) {
   separate();

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "models/text/fields.h"
 #include "models/words.h"
@@ -97,8 +95,6 @@ class JsonWriter {
   void break_line();
   void written();  // after any value
 
-  void null();
-  void boolean(bool value);
   void whole(std::int64_t value);
   void whole(std::uint64_t value);
   void number(double value);
@@ -151,9 +147,9 @@ void JsonWriter::put_field(const T& object, const Field& field) {
 template <class T>
 void JsonWriter::value(const T& value) {
   if constexpr (std::is_empty_v<T> || std::is_null_pointer_v<T>) {
-    null();
+    raw("null");
   } else if constexpr (std::is_same_v<T, bool>) {
-    boolean(value);
+    raw(value ? "true" : "false");
   } else if constexpr (std::is_floating_point_v<T>) {
     number(value);
   } else if constexpr (std::is_unsigned_v<T>) {
@@ -167,7 +163,7 @@ void JsonWriter::value(const T& value) {
   } else if constexpr (HasFields<T>) {
     object([&] { put_fields(value); });
   } else if constexpr (std::is_pointer_v<T> || requires { value.has_value(); }) {
-    value ? this->value(*value) : null();
+    value ? this->value(*value) : raw("null");
   } else if constexpr (requires { value.content(); }) {
     this->value(value.content());
   } else if constexpr (requires { value.valueless_by_exception(); }) {

@@ -6,8 +6,7 @@
 namespace paceline {
 
 // Characters that would steer a terminal, or turn the order of text around it, written as \u001b
-// is: control characters but line feeds and tabs, and Unicode's marks of direction. Names of files,
-// traces, logs and other hosts are anybody's.
+// is: control characters but line feeds and tabs, and Unicode's marks of direction.
 //
 // Text comes in pieces that may end within a character.
 class ControlEscaper {

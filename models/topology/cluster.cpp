@@ -18,6 +18,19 @@ double payload_part(Framing framing, Bytes mtu) {
   const double on_wire = packet + (framing == Framing::ethernet_tcp ? ethernet_header : 0.0);
   return (packet - ip_tcp_headers) / on_wire;
 }
+
+bool is_rendezvous(const MessageTiming& timing, double bytes) {
+  return timing.rendezvous_above && bytes > static_cast<double>(timing.rendezvous_above->value());
+}
+
+void keep_first(Cluster& cluster, std::uint32_t gpus,
+                const std::vector<std::optional<std::uint32_t>>& nic_numbers, std::uint32_t nics) {
+  cluster.gpus_per_node = gpus;
+  cluster.network.nics_per_node = nics;
+  auto& tree = cluster.intra_node.pcie_tree;
+  if (tree) tree = first_gpus_of(*tree, gpus, nic_numbers);
+}
+
 }  // namespace
 
 BytesPerSecond slot_bandwidth(std::uint32_t generation, std::uint32_t lanes) {
@@ -37,14 +50,6 @@ BytesPerSecond IntraNode::host_link(std::uint32_t local_rank) const {
 BytesPerSecond Network::usable_bandwidth() const {
   return bandwidth * (efficiency * payload_part(framing, mtu));
 }
-
-namespace {
-
-bool is_rendezvous(const MessageTiming& timing, double bytes) {
-  return timing.rendezvous_above && bytes > static_cast<double>(timing.rendezvous_above->value());
-}
-
-}  // namespace
 
 Seconds MessageTiming::latency_of(double bytes) const {
   constexpr double request_grant_and_data = 3;
@@ -117,18 +122,6 @@ std::uint32_t Cluster::leaf_of(std::uint32_t machine) const {
   if (network.fat_tree->placement == Placement::spread) return machine % leaves();
   return machine / network.fat_tree->nodes_per_leaf;
 }
-
-namespace {
-
-void keep_first(Cluster& cluster, std::uint32_t gpus,
-                const std::vector<std::optional<std::uint32_t>>& nic_numbers, std::uint32_t nics) {
-  cluster.gpus_per_node = gpus;
-  cluster.network.nics_per_node = nics;
-  auto& tree = cluster.intra_node.pcie_tree;
-  if (tree) tree = first_gpus_of(*tree, gpus, nic_numbers);
-}
-
-}  // namespace
 
 Cluster Cluster::first_of_nodes(std::uint32_t gpus) const {
   PACELINE_EXPECTS(gpus > 0 && gpus <= gpus_per_node);

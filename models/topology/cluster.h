@@ -20,8 +20,7 @@ enum class IntraNodeKind {
   // Pairs of GPUs have lanes between them, each of `bandwidth`; pairs without a lane go over a GPU
   // between them, or through the host links and a PcieTree behind these.
   nvlink_mesh,
-  // Each GPU has one port of `bandwidth` into a crossbar, or into a PcieTree; network traffic
-  // crosses it too.
+  // Each GPU has a port of `bandwidth` into a crossbar or PcieTree, also for network traffic.
   pcie,
 };
 
@@ -37,8 +36,7 @@ struct IntraNode {
   // diagonal 0, at least gpus_per_node rows.
   std::vector<std::vector<std::uint32_t>> lanes;
   // nvlink_mesh and nvswitch: each GPU's link to its host, crossed by pairs without a lane and by
-  // network traffic. nullopt: the host never limits network traffic, and a pair without a lane is
-  // an error.
+  // network traffic. nullopt: it limits nothing, and a pair without a lane is an error.
   std::optional<BytesPerSecond> host_bandwidth;
   // pcie, and nvlink_mesh with a host_bandwidth: then pairs without a lane and network traffic
   // cross it behind the GPUs' links to the host.
@@ -65,8 +63,7 @@ struct IntraNode {
 [[nodiscard]] BytesPerSecond slot_bandwidth(std::uint32_t generation, std::uint32_t lanes);
 inline constexpr std::uint32_t slot_generation_max = 6, slot_lanes_max = 32;
 
-// efa: AWS's Elastic Fabric Adapter. Messages are as with rdma; NCCL's calls are slower to reach
-// its bandwidth (cost/nccl_call.h).
+// efa: AWS's Elastic Fabric Adapter: as rdma, but NCCL is slower to reach its bandwidth.
 enum class Transport { rdma, tcp, efa };
 
 constexpr auto words_of(Transport) { return words_up_to<Transport::efa>("rdma", "tcp", "efa"); }
@@ -82,8 +79,7 @@ constexpr auto words_of(Framing) {
 // The largest IP packets, in bytes: what every host must take (RFC 791), and Linux's loopback.
 inline constexpr Bytes mtu_min{576}, mtu_max{65536};
 
-// How a job's nodes lie in a fat tree: leaf after leaf, or dealt to its leaves in turn, as when it
-// gets what other jobs left free.
+// How a job's nodes lie in a fat tree: leaf after leaf, or dealt to its leaves in turn.
 enum class Placement { packed, spread };
 
 constexpr auto words_of(Placement) { return words_up_to<Placement::spread>("packed", "spread"); }
@@ -107,11 +103,9 @@ struct FatTree {
 // What a message waits for, beside its sender, before it leaves for another node.
 enum class Receives {
   ready,  // its receiver has reached it
-  // The receiver's ready notification (clear-to-send) has arrived, a latency later: Gloo's TCP
-  // transport.
+  // The receiver's ready notification has arrived, a latency later: Gloo's TCP transport.
   announced,
-  // The same, but the notification goes ahead to peers of the round before, whose receives are
-  // posted early. Paceline's plans on Gloo.
+  // The same, but it goes ahead to peers of the round before: Paceline's plans on Gloo.
   announced_ahead,
   // Only new peers, which were not peers in the round before, are notified and wait for it; no
   // rank in a call's first round. Paceline's plans on MPI.
@@ -154,8 +148,7 @@ struct Network {
   [[nodiscard]] BytesPerSecond uplink_bandwidth() const;
 };
 
-// When messages of a path leave, and when their two ends are done with them. Members have the
-// meaning that Network gives them.
+// When messages of a path leave, and when their ends are done. Members mean what Network's do.
 struct MessageTiming {
   Seconds latency;  // one way
   std::optional<Bytes> rendezvous_above = std::nullopt;
@@ -169,8 +162,7 @@ struct MessageTiming {
   [[nodiscard]] Seconds latency_after() const { return leaves_first ? latency : Seconds(0); }
   // What a ready notification takes from receiver to sender; 0 where none is waited for.
   [[nodiscard]] Seconds notification_latency() const;
-  // Below, `were_peers` holds in a call's first round, and where one of the two ranks sent to the
-  // other in the round before.
+  // `were_peers` holds in a call's first round, or where one sent to the other in the round before.
   //
   // Whether a message waits for its receiver's ready notification.
   [[nodiscard]] bool needs_notification(bool were_peers) const;
@@ -189,8 +181,7 @@ struct MessageTiming {
   friend auto operator<=>(const MessageTiming&, const MessageTiming&) = default;
 };
 
-// Ranks are numbered node by node: rank r is local rank r % gpus_per_node of node r /
-// gpus_per_node.
+// Ranks are numbered node by node: r is local rank r % gpus_per_node of node r / gpus_per_node.
 struct Cluster {
   std::string name;
   std::string gpu = {};  // a device's name, or empty: what they are where no one says otherwise
@@ -198,8 +189,7 @@ struct Cluster {
   std::uint32_t gpus_per_node = 1;
   IntraNode intra_node;
   Network network;
-  // Machines beside the nodes, with one NIC each, that hold a plan's servers: endpoint number
-  // ranks() + s is the s-th.
+  // Machines with one NIC each that hold a plan's servers: endpoint ranks() + s is the s-th.
   std::uint32_t servers = 0;
   // Bytes a second at which a rank or server reduces what arrives: its receive ends that much
   // later. Reductions of one rank that arrive together do not wait for one another. nullopt: they
@@ -217,12 +207,10 @@ struct Cluster {
   // ncclTopoSetPaths); of such alike the first, by judgement. nullopt where there is none, or lanes
   // are not used so. Precondition: local ranks below gpus_per_node.
   [[nodiscard]] std::optional<std::uint32_t> between(std::uint32_t one, std::uint32_t other) const;
-  // Leaves that nodes and servers fill, and the one that node n, or server n - nodes, is on.
-  // Precondition: a fat tree.
+  // Leaves of a fat tree that machines fill, and the one that node n, or server n - nodes, is on.
   [[nodiscard]] std::uint32_t leaves() const;
   [[nodiscard]] std::uint32_t leaf_of(std::uint32_t machine) const;
-  // The same with the first `gpus` of each node and the NICs that these use. Precondition: 1 to
-  // gpus_per_node.
+  // The same with the first `gpus` (1..gpus_per_node) of each node and the NICs that these use.
   [[nodiscard]] Cluster first_of_nodes(std::uint32_t gpus) const;
   // The same cluster with `gpus` GPUs only: whole nodes, or one node with fewer. nullopt when the
   // count neither fills nodes nor fits in one. Precondition: gpus > 0.

@@ -206,7 +206,7 @@ Path Fabric::node_path(std::uint32_t from, std::uint32_t to) const {
   }
   if (places_) {
     const std::uint32_t g = cluster_.gpus_per_node;
-    const Levels levels = levels_[std::size_t{from % g} * g + peer];
+    const PcieLevels levels = levels_[std::size_t{from % g} * g + peer];
     return {tree_ports_[from * level_count_ + levels.from].out,
             tree_ports_[to * level_count_ + levels.to].in, timing};
   }
@@ -377,19 +377,14 @@ void Fabric::add_memories() {
 }
 
 void Fabric::find_levels() {
-  const std::uint32_t g = cluster_.gpus_per_node;
-  levels_.resize(std::size_t{g} * g);
-  for (std::uint32_t from = 0; from < g; ++from) {
-    for (std::uint32_t to = 0; to < g; ++to) {
-      const PcieLevels levels = places_->crossed(places_->of_gpu(from), places_->of_gpu(to));
-      levels_[std::size_t{from} * g + to] = {static_cast<std::uint8_t>(levels.from),
-                                             static_cast<std::uint8_t>(levels.to)};
+  for (std::uint32_t from = 0; from < cluster_.gpus_per_node; ++from) {
+    for (std::uint32_t to = 0; to < cluster_.gpus_per_node; ++to) {
+      levels_.push_back(places_->crossed(places_->of_gpu(from), places_->of_gpu(to)));
     }
   }
 }
 
-// Past none of its groups, past the smallest, and so on. A message is staged in the memory of its
-// sender's NUMA node.
+// Past none of its groups, past the smallest, and so on. Messages are staged at their senders'.
 void Fabric::add_tree_ports(std::uint32_t rank) {
   const std::uint32_t node = rank / cluster_.gpus_per_node;
   const PcieGroups& groups = places_->of_gpu(rank % cluster_.gpus_per_node);

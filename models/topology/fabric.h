@@ -66,14 +66,12 @@ class Fabric {
   explicit Fabric(const Cluster& cluster);
 
   // Constant time. Precondition: the endpoints differ and exist; a node's switch is asked for with
-  // a GPU of its node, where these are several on NVSwitch, and the network's with any GPU of
-  // several nodes.
+  // one of its GPUs, several on NVSwitch, and the network's with any GPU of several nodes.
   [[nodiscard]] Path path(Rank from, Rank to) const;
   // The same for a message of a call that a protocol makes slower.
   [[nodiscard]] Path path(Rank from, Rank to, const Wire& wire) const;
 
-  // How fast an endpoint adds what arrives: as the cluster says of ranks and servers. nullopt: it
-  // takes no time, as nowhere in a switch.
+  // How fast an endpoint adds what arrives. nullopt: in no time, as everywhere in a switch.
   [[nodiscard]] std::optional<BytesPerSecond> reduction_at(Rank endpoint) const {
     return is_switch(endpoint) ? std::nullopt : cluster_.reduction_bandwidth;
   }
@@ -126,8 +124,7 @@ class Fabric {
   std::vector<Port> out_ports_, in_ports_;
   std::vector<LinkId> port_links_;  // port after port
   // By rank, and empty where the cluster has none of the kind: the link that network traffic
-  // crosses first, and the port into the node's crossbar (switch, PCIe, or the host path of a
-  // mesh).
+  // crosses first, and the port into the node's crossbar (a mesh: its host path).
   std::vector<Links> host_links_;
   std::vector<Ports> node_ports_;
   // PCIe trees. By group over all nodes: its link up, where something limits it. By NUMA node
@@ -136,21 +133,15 @@ class Fabric {
   PcieGroups joined_numa_nodes_;  // two, by one link; else empty
   std::vector<std::optional<Links>> group_links_;
   std::vector<std::optional<LinkId>> memories_;
-  // By pair of local ranks: how many groups a transfer leaves at its ends. By rank and that number:
-  // its ports there.
-  struct Levels {
-    std::uint8_t from, to;
-  };
-  static_assert(pcie_levels_max <= 255);
-  std::vector<Levels> levels_;
+  // By pair of local ranks: groups that a transfer leaves at its ends; by rank and these: ports.
+  std::vector<PcieLevels> levels_;
   std::size_t level_count_ = 0;  // of a rank
   std::vector<Ports> tree_ports_;
   // Mesh: [rank][peer's local rank]; no_port without a lane, and without two over a neighbour.
   std::vector<std::vector<PortId>> lane_out_;
   PortId lane_in_ = 0;  // lanes end at the GPU: no further link
   Ports switch_ports_of_no_links_{};
-  // By endpoint: the ports into the network, and with several leaf switches which it is on and the
-  // ports that lead past that one.
+  // By endpoint: ports into the network; with several leaf switches, its own and ports past it.
   std::vector<Ports> network_ports_, core_ports_;
   std::vector<std::uint32_t> leaf_switches_;
   std::vector<Links> core_links_;  // by leaf switch

@@ -64,8 +64,7 @@ struct PcieTree {
   friend bool operator==(const PcieTree&, const PcieTree&) = default;
 };
 
-// Deeper trees of groups are a slip. A server has a switch below a switch, a host bridge and a NUMA
-// node: four.
+// Deeper trees are a slip: a server has a switch below a switch, a host bridge and a NUMA node.
 inline constexpr std::size_t pcie_levels_max = 8;
 
 // Switches alike, as many below each socket; the last switch and socket may lack GPUs.
@@ -80,8 +79,7 @@ struct EvenSwitches {
 // / switches_per_socket.
 [[nodiscard]] PcieTree even_tree(std::uint32_t gpus, const EvenSwitches& switches);
 
-// What makes a tree impossible in a node of so many GPUs and NICs: the number of a group, and what
-// goes on after the words "the group".
+// What makes a tree impossible: the number of a group, and what goes on after "the group".
 struct PcieFault {
   std::size_t group;
   std::string what;
@@ -123,8 +121,7 @@ class PciePlaces {
   [[nodiscard]] PcieGroups two_numa_nodes() const;
   [[nodiscard]] std::size_t levels_most() const;  // groups around a GPU
 
-  // By group: whether a transfer between two GPUs crosses its link up, or one between a GPU and its
-  // NIC where there is a network.
+  // By group: whether transfers between GPUs, or with a network to their NICs, cross its link up.
   [[nodiscard]] std::vector<bool> are_left(bool has_network) const;
 
   // Which NIC each GPU uses. Where no group names a NIC, NICs serve ranges of GPUs; else each the

@@ -58,8 +58,7 @@ using Leg = std::pair<std::uint32_t, std::uint32_t>;
 // Packs cycles into lanes, as many as fit: each takes its legs, and may come again.
 class Packing {
  public:
-  // `bound`: no more fit. `tries_max` keeps an unusual node from taking long, at the price of fewer
-  // rings than possible.
+  // `bound`: no more fit. `tries_max` keeps unusual nodes from taking long; some rings are missed.
   Packing(std::vector<Cycle> cycles, const std::function<std::vector<Leg>(const Cycle&)>& legs_of,
           Lanes lanes, std::size_t bound, std::uint64_t tries_max)
       : cycles_(std::move(cycles)), free_(std::move(lanes)), bound_(bound), tries_left_(tries_max) {
@@ -125,8 +124,7 @@ Lanes lanes_by(Lanes lanes, Count count) {
 
 // Undirected cycles that share no lane, as many as fit; each takes two lanes of every GPU. Where
 // the search ends at its limit, which a DGX-1 stays well below, twice the lanes have twice the
-// rings all the same: the cycles of half the lanes twice, and those of what is left where a pair
-// has an odd number.
+// rings all the same: the cycles of half the lanes twice, and of odd lanes left.
 std::vector<Cycle> cycles_apart(const Lanes& lanes, std::uint32_t gpus) {
   const std::size_t bound = fewest_lanes(lanes, gpus) / 2;
   const auto both_ways = [](const Cycle& cycle) {
@@ -148,8 +146,7 @@ std::vector<Cycle> cycles_apart(const Lanes& lanes, std::uint32_t gpus) {
 }
 
 // For each NIC that GPUs use a cycle through the node that starts at the NIC's first GPU, so chosen
-// that no two end at GPUs of one NIC: each NIC then carries one ring out and one in. Empty when the
-// cycles allow none.
+// that no two end at GPUs of one NIC: each carries one ring out and one in. Empty where none fits.
 class NicCycles {
  public:
   enum class Starts { first_gpu, any_gpu };
@@ -210,8 +207,7 @@ class NicCycles {
   std::vector<Cycle> chosen_;
 };
 
-// A node's GPUs group by group of its PCIe tree: of all orders this crosses each group's link up
-// the fewest times, once out and once in.
+// A node's GPUs group by group of its PCIe tree, so that each link up is crossed once each way.
 Cycle in_order(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   if (const auto& tree = cluster.intra_node.pcie_tree) {
@@ -279,8 +275,7 @@ std::vector<Cycle> cycles_over_neighbours(const Cluster& cluster) {
 }
 
 // Such cycles that share no lane, as many as fit, each a ring of one direction. A GPU at the end of
-// a single lane is reached over it and left over its other direction, so that directions do not
-// come in pairs here.
+// a single lane is reached over it and left over its other direction.
 std::vector<Cycle> rings_over_neighbours(const Cluster& cluster) {
   const auto between = neighbours_between(cluster);
   const auto legs_of = [&](const Cycle& cycle) {
@@ -339,9 +334,8 @@ std::vector<Cycle> node_rings(const Cluster& cluster) {
 
 // One ring a NIC through all nodes. On rails a ring goes through every other node backwards, so
 // that it leaves each by the NIC on whose rail it enters the next; only the hop that closes it
-// changes rails, where the nodes are odd in number. NCCL exchanges rings on odd nodes to the same
-// end
-// ("Alternate rings to avoid crossing rails", src/graph/connect.cc).
+// changes rails, where the nodes are odd in number. So does NCCL ("Alternate rings to avoid
+// crossing rails", src/graph/connect.cc).
 std::vector<Cycle> rails(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   const bool alternate = cluster.network.fat_tree && cluster.network.fat_tree->rails;

@@ -15,9 +15,8 @@
 // (removed by cb65b8e in 2025); the iterations after the first:
 // - buckets launch strictly in order, each when all its gradients are in and all buckets before it
 //   have launched: one kernel on the compute stream flattens it; the rest is on a reduction stream,
-//   beside the backward: a cast to fp32 and a division where they are asked for, the all-reduce, a
-//   multiplication that averages, the cast back, and one kernel that unflattens
-//   (multi_tensor_scale);
+//   beside the backward: a cast to fp32 and a division where they are asked for, the all-reduce,
+//   the average, the cast back, and one kernel that unflattens (multi_tensor_scale);
 // - so a bucket's all-reduce waits until the bucket before it is unflattened; with several streams,
 //   each with a communicator, bucket i is on stream i modulo their number;
 // - with delay_allreduce all this is after the backward on the compute stream, one bucket per type;
@@ -48,32 +47,10 @@ struct OpenBucket {
   ElementCount count;
 };
 
-}  // namespace
-
-std::vector<Bucket> apex_buckets(std::span<const workload::ParameterTensor> tensors,
-                                 ElementCount message_size) {
-  std::map<decltype(order_of({})), OpenBucket> open_of;
-  std::vector<Bucket> buckets;
-  for (std::size_t i = tensors.size(); i-- > 0;) {
-    OpenBucket& open = open_of[order_of(tensors[i].type)];
-    open.bucket.push_back(i);
-    open.count += tensors[i].count;
-    if (open.count < message_size) continue;
-    buckets.push_back(std::exchange(open, {}).bucket);
-  }
-  for (auto& [type, open] : open_of) {
-    if (!open.bucket.empty()) buckets.push_back(std::move(open.bucket));
-  }
-  return buckets;
-}
-
-namespace {
-
 class ApexStep {
  public:
   explicit ApexStep(const StrategyRequest& request)
       : settings_(request.settings),
-        device_(request.workload.device),
         common_(with_streams(request)),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}) {}
 
@@ -87,7 +64,8 @@ class ApexStep {
     BuiltStep built{step_.finish(reduced_), {}};
     if (settings_.get<bool>("delay_allreduce")) return built;
     built.assumptions.add({beside_the_backward, "apex_ddp"});
-    if (streams() > 1) built.assumptions.add({launched_in_turn, "apex_ddp"});
+    if (settings_.get<std::uint32_t>("num_allreduce_streams") > 1)
+      built.assumptions.add({launched_in_turn, "apex_ddp"});
     return built;
   }
 
@@ -98,10 +76,6 @@ class ApexStep {
     common.collectives_in_flight = std::max(
         common.collectives_in_flight, request.settings.get<std::uint32_t>("num_allreduce_streams"));
     return common;
-  }
-
-  [[nodiscard]] std::uint32_t streams() const {
-    return settings_.get<std::uint32_t>("num_allreduce_streams");
   }
 
   void reduce_after_backward() {
@@ -119,7 +93,8 @@ class ApexStep {
     const auto buckets = apex_buckets(step_.tensors(), message_size);
     LaunchOrder order(buckets, step_.tensors().size());
     std::vector<LaneId> lanes;
-    for (std::uint32_t s = 0; s < std::min<std::size_t>(streams(), buckets.size()); ++s) {
+    const auto streams = settings_.get<std::size_t>("num_allreduce_streams");
+    for (std::size_t s = 0; s < std::min(streams, buckets.size()); ++s) {
       lanes.push_back(step_.add_lane({"reduction " + std::to_string(s), LaneKind::compute}));
     }
     step_.backward([&](const workload::TimedLayer& layer, std::size_t first, OperationId) {
@@ -145,8 +120,7 @@ class ApexStep {
 
   // One kernel over the whole bucket that reads the one type and writes the other.
   [[nodiscard]] Seconds kernel(const Bucket& bucket, DataType from, DataType to) const {
-    const ElementCount count = bucket_count(step_.tensors(), bucket);
-    return kernel_time(device_, count * element_size(from) + count * element_size(to));
+    return step_.cast(bucket_count(step_.tensors(), bucket), from, to);
   }
 
   OperationId flatten(std::size_t number, const Bucket& bucket) {
@@ -184,7 +158,6 @@ class ApexStep {
   }
 
   const settings::Settings& settings_;
-  const workload::Device& device_;
   CommonSettings common_;
   StepBuilder step_;
   std::vector<OperationId> reduced_;  // by stream, the last operation on it
@@ -236,6 +209,23 @@ constexpr std::array apex_ddp_keys{
 };
 
 }  // namespace
+
+std::vector<Bucket> apex_buckets(std::span<const workload::ParameterTensor> tensors,
+                                 ElementCount message_size) {
+  std::map<decltype(order_of({})), OpenBucket> open_of;
+  std::vector<Bucket> buckets;
+  for (std::size_t i = tensors.size(); i-- > 0;) {
+    OpenBucket& open = open_of[order_of(tensors[i].type)];
+    open.bucket.push_back(i);
+    open.count += tensors[i].count;
+    if (open.count < message_size) continue;
+    buckets.push_back(std::exchange(open, {}).bucket);
+  }
+  for (auto& [type, open] : open_of) {
+    if (!open.bucket.empty()) buckets.push_back(std::move(open.bucket));
+  }
+  return buckets;
+}
 
 constexpr TriedKey apex_ddp_tries[]{
     {"message_size", {"1000000", "2500000", "10000000", "25000000", "100000000"}}};

@@ -21,8 +21,7 @@ using Bucket = std::vector<std::size_t>;
 [[nodiscard]] std::vector<Bucket> assign_buckets(std::span<const workload::ParameterTensor> tensors,
                                                  std::span<const Bytes> limits);
 
-// Which buckets may be launched as gradients come: strictly in order, each when all its gradients
-// are there and all before it were launched.
+// Which buckets may be launched as gradients come: in order, each when all its gradients are there.
 class LaunchOrder {
  public:
   // Precondition: every one of `tensors` is in one bucket.
@@ -30,8 +29,7 @@ class LaunchOrder {
 
   // Precondition: its gradient has not come yet.
   void gradient_came(std::size_t tensor) { --missing_[bucket_of_[tensor]]; }
-  // The next bucket, which counts as launched; nullopt: one of its gradients is missing, or none is
-  // left.
+  // The next bucket, which counts as launched; nullopt: it misses a gradient, or none is left.
   [[nodiscard]] std::optional<std::size_t> next();
 
  private:

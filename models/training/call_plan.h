@@ -10,32 +10,27 @@
 
 namespace paceline::training {
 
-// The ranks of one group of a cluster, as a cluster of their own. Across nodes each group has a NIC
-// of every node.
+// One group of a cluster's ranks as a cluster: across nodes with a NIC of every node.
 [[nodiscard]] topology::Cluster group_cluster(const topology::Cluster& cluster, Group group);
 
-// The groups of a cluster's ranks as the lines of a grid: a rank's place in its group is its
-// coordinate. Of all ranks together one line.
+// Groups of ranks as the lines of a grid: a rank's place in its group is its coordinate.
 [[nodiscard]] collectives::Axis axis_of(const topology::Cluster& cluster, Group group);
 
 // How many servers beside the ranks a call's root takes: 0 where that is a rank.
 [[nodiscard]] std::uint32_t servers_of_root(const topology::Cluster& cluster,
                                             const CollectiveCall& call);
 
-// Who reduces in a call's plan: endpoints, or on the nodes of its group switches or the network. Of
-// groups beside one another none has the network's switches: what is made for those is a ring
-// there.
+// Who reduces in a call's plan: endpoints, or on the nodes of its group switches or the network.
+// Groups beside one another have rings in place of the network's switches.
 [[nodiscard]] collectives::Reduces reduces_in(const topology::Cluster& cluster,
                                               const CollectiveCall& call);
 
-// Makes the plans of a program's calls on one cluster: the algorithm each names, with the rings of
-// its group, which are searched for once.
+// Makes the plans of calls on one cluster, with the rings of their groups, searched for once.
 class Planner {
  public:
   explicit Planner(const topology::Cluster& cluster);
 
-  // Without channels for a call of a known time. Precondition: else it is simulated, by an
-  // algorithm of the registry.
+  // Without channels for a call of a known time. Precondition: else one of a known algorithm.
   [[nodiscard]] collectives::Plan plan_of(const CollectiveCall& call) const;
 
  private:

@@ -9,8 +9,7 @@
 #include "models/training/strategies.h"
 
 // torch.nn.DataParallel: one process with a thread per GPU, on one node. In every pass
-// (torch/nn/parallel/data_parallel.py, replicate.py, _functions.py; torch/csrc/cuda/comm.cpp,
-// 2022):
+// (torch/nn/parallel/data_parallel.py, replicate.py; torch/csrc/cuda/comm.cpp, 2022):
 // - GPU 0 scatters the inputs of all GPUs, and broadcasts parameters and buffers, coalesced to
 //   10 MiB; one kernel first flattens a coalesced buffer of several tensors;
 // - all GPUs run the forward; GPU 0 gathers the outputs, computes the loss, and scatters the
@@ -27,8 +26,7 @@ using workload::ParameterTensor;
 constexpr Bytes buffer_size(10'485'760);  // of broadcast_coalesced and reduce_add_coalesced
 constexpr Rank first_gpu(0);
 
-// An image of 224 x 224 pixels of three floats; scores of ImageNet's classes. What DataParallel is
-// mostly shown with.
+// An image of 224 x 224 pixels of three floats, and scores of ImageNet's classes.
 constexpr Bytes image(224 * 224 * 3 * 4), scores(1000 * 4);
 
 // Tensors that travel as one.
@@ -94,8 +92,7 @@ class DataParallelStep {
   // Whether there was something to flatten.
   bool flatten(const Coalesced& one) {
     if (!one.is_flattened) return false;
-    const Bytes traffic = one.count * element_size(one.type) * 2;
-    compute("flatten", OperationKind::copy, kernel_time(request_.workload.device, traffic));
+    compute("flatten", OperationKind::copy, step_.kernel(one.count, one.type, 2));
     return true;
   }
 

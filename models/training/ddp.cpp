@@ -1,14 +1,13 @@
 #include "models/training/ddp.h"
 
+#include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
+#include <cstdint>
+#include <map>
+#include <numeric>
 #include <utility>
 
-#include "models/training/power_sgd.h"
-#include "models/training/step_builder.h"
 #include "models/training/strategies.h"
-#include "models/training/zero_redundancy.h"
 #include "models/units/parse.h"
 
 // PyTorch's DistributedDataParallel, torch/csrc/distributed/c10d/reducer.cpp (2023-24):
@@ -20,13 +19,14 @@
 //   views); then the optimizer runs;
 // - when gradients accumulate, forward and backward of all passes but the last are in no_sync, or
 //   all of the above happens in every pass. Buffers are broadcast before a forward that follows one
-//   outside of no_sync: the first of a step (require_forward_param_sync,
-//   nn/parallel/distributed.py);
-// - with comm_hook: powersgd gradients are not divided, and power_sgd.h says how a bucket is sent;
-// - with zero_redundancy_optimizer each rank updates some of the parameters (zero_redundancy.h).
+//   outside of no_sync: the first of a step (nn/parallel/distributed.py);
+// - with comm_hook: powersgd gradients are not divided, and ddp.h says how a bucket is sent;
+// - with zero_redundancy_optimizer each rank updates some of the parameters (ddp.h).
 namespace paceline::training {
 namespace {
 
+using workload::DataType;
+using workload::ParameterTensor;
 using workload::TimedLayer;
 
 enum class CommHook { none, powersgd };
@@ -115,7 +115,7 @@ class DdpStep {
         for (const workload::BufferTensor& buffer : layer.buffers) {
           if (buffer.type != type) continue;
           count += buffer.count;
-          copies += kernel_time(workload_.device, buffer.count * element_size(type) * 2);
+          copies += step_.kernel(buffer.count, type, 2);
         }
       }
       if (count == ElementCount(0)) continue;
@@ -255,26 +255,6 @@ constexpr std::array ddp_keys{
         settings::value_of(Iteration::steady), "steady is after the buckets were rebuilt"},
 };
 
-}  // namespace
-
-DdpSettings ddp_settings(const settings::Settings& settings) {
-  const auto version = settings.get<settings::Version>("torch_version");
-  return {.bucket_cap = settings.get<Bytes>("bucket_cap"),
-          .bucket_cap_was_set = settings.is_given("bucket_cap"),
-          .first_bucket = settings.find<Bytes>("first_bucket"),
-          .torch_major = version.major,
-          .torch_minor = version.minor,
-          .gradient_as_bucket_view = settings.get<bool>("gradient_as_bucket_view"),
-          .find_unused_parameters = settings.get<bool>("find_unused_parameters"),
-          .static_graph = settings.get<bool>("static_graph"),
-          .broadcast_buffers = settings.get<bool>("broadcast_buffers"),
-          .first_iteration = settings.get<Iteration>("iteration") == Iteration::first,
-          .no_sync = settings.get<bool>("no_sync"),
-          .unused_search_time = settings.get<Seconds>("unused_search_time")};
-}
-
-namespace {
-
 constexpr AssumptionKind free_search{
     "{}: the search for unused parameters is assumed to take no time"};
 constexpr AssumptionKind never_rebuilt{
@@ -282,26 +262,6 @@ constexpr AssumptionKind never_rebuilt{
 constexpr AssumptionKind first_bucket_limit{
     "{}: the first bucket's limit is {} (torch {}.{}; from 2.5 on, a bucket_cap that was set "
     "is assumed to limit it too)"};
-
-}  // namespace
-
-Assumptions ddp_assumptions(const DdpSettings& ddp) {
-  Assumptions assumptions;
-  if (ddp.looks_for_unused() && ddp.unused_search_time == Seconds(0)) {
-    assumptions.add({free_search, "ddp"});
-  }
-  if (ddp.torch_is_before(1, 6)) assumptions.add({never_rebuilt, "ddp"});
-  if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
-    const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);
-    assumptions.add({first_bucket_limit,
-                     "ddp",
-                     {as_cap ? "the cap" : to_text(ddp.first_bucket_limit()),
-                      std::to_string(ddp.torch_major), std::to_string(ddp.torch_minor)}});
-  }
-  return assumptions;
-}
-
-namespace {
 
 std::optional<Refusal> refuse_hook(const StrategyRequest& request) {
   const auto& settings = request.settings;
@@ -338,7 +298,102 @@ std::optional<Refusal> refuse_ddp(const StrategyRequest& request) {
                  "add zero_redundancy_optimizer: true, or leave it out"};
 }
 
+CollectiveCall broadcast_of(ElementCount count, DataType type, Rank owner) {
+  return {collectives::Collective::broadcast, count, element_size(type), owner};
+}
+
 }  // namespace
+
+std::vector<Bucket> partition_parameters(std::span<const ParameterTensor> tensors,
+                                         RankCount ranks) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t i) { return tensors[i].count; });
+  std::vector<Bucket> owned(ranks.value());
+  std::vector<ElementCount> counts(ranks.value());
+  for (const std::size_t i : order) {
+    const auto least = std::ranges::min_element(counts);
+    *least += tensors[i].count;
+    owned[static_cast<std::size_t>(least - counts.begin())].push_back(i);
+  }
+  return owned;
+}
+
+void update_in_parts(StepBuilder& step, const StrategyRequest& request, bool are_bucket_views,
+                     std::vector<OperationId> after) {
+  const auto& tensors = step.tensors();
+  const auto parts = partition_parameters(tensors, request.cluster.ranks());
+  std::uint64_t all = 0, most = 0;
+  for (const Bucket& part : parts) {
+    const std::uint64_t count = bucket_count(tensors, part).value();
+    all += count;
+    most = std::max(most, count);
+  }
+  const double share = all == 0 ? 1 : static_cast<double>(most) / static_cast<double>(all);
+  const OperationId updated = step.operation("optimizer", OperationKind::optimizer,
+                                             request.workload.optimizer * share, std::move(after));
+  for (std::uint32_t owner = 0; owner < parts.size(); ++owner) {
+    std::map<DataType, ElementCount> buckets;
+    for (const std::size_t i : parts[owner]) {
+      const ParameterTensor& tensor = tensors[i];
+      buckets[tensor.type] += tensor.count;
+      if (are_bucket_views) continue;
+      step.call(tensor.name, broadcast_of(tensor.count, tensor.type, Rank(owner)), {updated});
+    }
+    if (!are_bucket_views) continue;
+    for (const auto& [type, count] : buckets) {
+      step.call("parameters of rank " + std::to_string(owner),
+                broadcast_of(count, type, Rank(owner)), {updated});
+    }
+  }
+}
+
+Bytes fullest_states(const StrategyRequest& request) {
+  const auto tensors = gradient_tensors(request.workload);
+  Bytes most;
+  for (const Bucket& part : partition_parameters(tensors, request.cluster.ranks())) {
+    Bytes states;
+    for (const std::size_t i : part) {
+      states +=
+          optimizer_memory(request.workload.optimizer_states, tensors[i].count, tensors[i].type);
+    }
+    most = std::max(most, states);
+  }
+  return most;
+}
+
+DdpSettings ddp_settings(const settings::Settings& settings) {
+  const auto version = settings.get<settings::Version>("torch_version");
+  return {.bucket_cap = settings.get<Bytes>("bucket_cap"),
+          .bucket_cap_was_set = settings.is_given("bucket_cap"),
+          .first_bucket = settings.find<Bytes>("first_bucket"),
+          .torch_major = version.major,
+          .torch_minor = version.minor,
+          .gradient_as_bucket_view = settings.get<bool>("gradient_as_bucket_view"),
+          .find_unused_parameters = settings.get<bool>("find_unused_parameters"),
+          .static_graph = settings.get<bool>("static_graph"),
+          .broadcast_buffers = settings.get<bool>("broadcast_buffers"),
+          .first_iteration = settings.get<Iteration>("iteration") == Iteration::first,
+          .no_sync = settings.get<bool>("no_sync"),
+          .unused_search_time = settings.get<Seconds>("unused_search_time")};
+}
+
+Assumptions ddp_assumptions(const DdpSettings& ddp) {
+  Assumptions assumptions;
+  if (ddp.looks_for_unused() && ddp.unused_search_time == Seconds(0)) {
+    assumptions.add({free_search, "ddp"});
+  }
+  if (ddp.torch_is_before(1, 6)) assumptions.add({never_rebuilt, "ddp"});
+  if (!ddp.first_bucket && (!ddp.first_iteration || ddp.buckets_are_initial())) {
+    const bool as_cap = ddp.bucket_cap_was_set && !ddp.torch_is_before(2, 5);
+    assumptions.add({first_bucket_limit,
+                     "ddp",
+                     {as_cap ? "the cap" : to_text(ddp.first_bucket_limit()),
+                      std::to_string(ddp.torch_major), std::to_string(ddp.torch_minor)}});
+  }
+  return assumptions;
+}
 
 constexpr TriedKey ddp_tries[]{
     {"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}}};

@@ -1,14 +1,9 @@
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "models/training/deepspeed_buckets.h"
-#include "models/training/deepspeed_stage3.h"
-#include "models/training/step_builder.h"
+#include "models/training/deepspeed.h"
 #include "models/training/strategies.h"
 
 // DeepSpeed's ZeRO, stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
@@ -21,8 +16,7 @@
 // - A bucket is divided. With reduce_scatter (only the name of the setting: no such call is made) a
 //   copy of all of it is all-reduced, and each owner takes its part (allreduce_and_scatter); with
 //   use_multi_rank_bucket_allreduce: false each owner's part is reduced to it instead. Without
-//   reduce_scatter the bucket is all-reduced where it is. Another type on the wire has a copy of
-//   its own.
+//   reduce_scatter the bucket is all-reduced where it is. Another type on the wire has its copy.
 // - Without overlap_comm all of this is on the stream of compute: the backward waits for each
 //   bucket. With it, it waits for the bucket before, whose buffer is filled next
 //   (average_tensor: current_stream().wait_stream).
@@ -302,6 +296,54 @@ constexpr std::array zero_keys{
 };
 
 }  // namespace
+
+ZeroSettings zero_settings(const settings::Settings& settings) {
+  constexpr std::uint64_t parameters = 3;
+  const auto stage = settings.get<std::uint64_t>("stage");
+  // config.py, overlap_comm_valid
+  const bool overlaps = settings.find<bool>("overlap_comm").value_or(stage == parameters);
+  return {stage,
+          ElementCount(settings.get<std::uint64_t>("reduce_bucket_size")),
+          overlaps,
+          settings.get<bool>("contiguous_gradients"),
+          settings.get<bool>("reduce_scatter"),
+          settings.get<bool>("use_multi_rank_bucket_allreduce")};
+}
+
+ElementCount fullest_bucket(const ZeroSettings& zero,
+                            std::span<const workload::ParameterTensor> tensors,
+                            workload::DataType type) {
+  ElementCount all, largest;
+  for (const workload::ParameterTensor& tensor : tensors) {
+    if (tensor.type != type) continue;
+    all += tensor.count;
+    largest = std::max(largest, tensor.count);
+  }
+  return std::max(largest, std::min(all, zero.bucket_size));
+}
+
+void ZeroBuckets::collect(std::size_t tensor) {
+  const workload::ParameterTensor& gradient = step_.tensors()[tensor];
+  Open& open = open_[gradient.type];
+  if (!open.tensors.empty() && open.count + gradient.count > zero_.bucket_size) {
+    reduce_(std::exchange(open, {}).tensors);
+  }
+  open.tensors.push_back(tensor);
+  open.count += gradient.count;
+  if (zero_.is_contiguous && gradient.count <= zero_.bucket_size) {
+    step_.copies(gradient.name + " to bucket", std::span(&gradient, 1), 2, {});
+  }
+}
+
+void ZeroBuckets::collect_layer(const workload::TimedLayer& layer, std::size_t first_tensor) {
+  for (std::size_t i = layer.parameters.size(); i-- > 0;) collect(first_tensor + i);
+}
+
+void ZeroBuckets::flush() {
+  for (auto& [type, open] : open_) {
+    if (!open.tensors.empty()) reduce_(std::exchange(open, {}).tensors);
+  }
+}
 
 constinit const Strategy deepspeed_zero_strategy{
     .name = "deepspeed_zero",

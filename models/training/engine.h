@@ -54,8 +54,7 @@ using Fused = std::vector<std::size_t>;
 [[nodiscard]] Seconds copy_out_time(std::span<const EngineTensor> tensors, const Fused& together);
 [[nodiscard]] ElementCount count_of(std::span<const EngineTensor> tensors, const Fused& together);
 
-// A cycle after the last wake, or when its work was done if that was later (RunLoopOnce,
-// horovod/common/operations.cc).
+// A cycle after the last wake, or when its work was done if later (RunLoopOnce, operations.cc).
 [[nodiscard]] Seconds next_wake(const EngineRule& rule, Seconds last, Seconds done);
 
 // A wake that finds something, and what it has reduced.
@@ -67,8 +66,7 @@ struct Wake {
 // What is known of a step before it runs.
 struct EngineForecast {
   std::vector<Seconds> ready;  // by tensor: when the last rank has it
-  // What a reduction takes, with its copies, once launched. Asked for only where the engine waits
-  // for calls.
+  // What a launched reduction takes, with its copies. Asked for where the engine waits for calls.
   std::function<Seconds(const Fused&)> call_time;
 };
 

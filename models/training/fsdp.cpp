@@ -15,8 +15,7 @@
 // _limiter_utils.py and wrap.py (2023); Zhao et al., PyTorch FSDP, VLDB 2023 (arXiv 2304.11277).
 // - A unit is a layer with parameters and the layers without that follow it; with min_num_params it
 //   is consecutive layers until they have that many (size_based_auto_wrap_policy, for a model
-//   without nested modules). Its parameters of one type are one flat array, padded to a multiple of
-//   the ranks.
+//   without nested modules). Its parameters of one type are one flat array, padded.
 // - Before a unit's forward its array is all-gathered. With reshard_after_forward (FULL_SHARD, else
 //   SHARD_GRAD_OP) it is freed afterwards and gathered again before the unit's backward, except
 //   the root's, which is kept (_post_forward_reshard). The first unit stands for the root.
@@ -29,21 +28,17 @@
 //   host issues them: a call waits for those before it. The host is never late.
 // - With wrap: blocks a unit is a block, or all layers before, between or behind blocks; the policy
 //   for transformers leaves those to the root, here they are units of their own.
-// - With forward_prefetch the next unit's all-gather is issued before this one's forward, so the
-//   limit lets it be one more ahead.
-// - After its backward a unit's gradients are divided and, with another type on the wire, cast;
-// then
-//   reduce-scattered, and each rank's shard is divided again (_get_gradient_predivide_factor), cast
+// - With forward_prefetch the next unit's all-gather is issued before this one's forward.
+// - After its backward a unit's gradients are divided, with another type on the wire cast, and
+//   reduce-scattered; each rank's shard is divided again (_get_gradient_predivide_factor), cast
 //   back and added to those of earlier passes. These kernels are on the compute lane.
 // - Every pass gathers and reduces. With unsharded_accumulation all but the last are in no_sync:
 //   gradients stay whole and add up, parameters that are not freed after a forward stay gathered
 //   until the next pass (_should_free_in_backward), and the last pass reduces.
 // - The optimizer takes 1/n of its time.
 // - sharding: hybrid (HYBRID_SHARD): n is the ranks of a node, which gather and reduce-scatter
-// units
-//   among themselves; then the ranks of all nodes that have the same shard all-reduce it, on a
-//   stream of its own (_reduce_grad: _inter_node_pg, _all_reduce_stream). Without
-//   reshard_after_forward that is _HYBRID_SHARD_ZERO2.
+//   units; then ranks of all nodes that have the same shard all-reduce it, on a stream of its own
+//   (_reduce_grad). Without reshard_after_forward that is _HYBRID_SHARD_ZERO2.
 // - Checkpointed blocks are recomputed within a unit, which by then is gathered for its backward.
 namespace paceline::training {
 namespace {

@@ -57,13 +57,12 @@ bool sums_hierarchically(const StrategyRequest& request) {
 
 // What is fused is padded to a multiple of so many elements, so that it divides among a node's
 // GPUs: FUSION_BUFFER_ATOMIC_UNIT of horovod/common/common.h for each.
-ElementCount padded_to(const topology::Cluster& cluster) {
+std::uint64_t fused_multiple(const topology::Cluster& cluster) {
   constexpr std::uint64_t atomic_unit = 64;
-  return ElementCount(atomic_unit * cluster.gpus_per_node);
+  return atomic_unit * cluster.gpus_per_node;
 }
 
-// Between a GPU and its host's memory, one way, of the slowest in a node; nullopt: the cluster does
-// not tell.
+// Between the slowest GPU of a node and its host's memory, one way; nullopt: not told.
 std::optional<BytesPerSecond> host_bandwidth(const topology::Cluster& cluster) {
   const topology::IntraNode& node = cluster.intra_node;
   if (node.kind != topology::IntraNodeKind::pcie && !node.host_bandwidth) return std::nullopt;
@@ -86,9 +85,9 @@ EngineRule rule_of(const StrategyRequest& request) {
   if (rule.is_hierarchical) {
     // TensorFusionThresholdBytes of horovod/common/controller.cc (2020): whatever the type.
     constexpr std::uint64_t double_size = 8;
-    const std::uint64_t multiple = padded_to(request.cluster).value() * double_size;
-    const std::uint64_t bytes = rule.fusion_threshold.value();
-    rule.fusion_threshold = Bytes((bytes + multiple - 1) / multiple * multiple);
+    const ElementCount bytes(rule.fusion_threshold.value());
+    const std::uint64_t multiple = fused_multiple(request.cluster) * double_size;
+    rule.fusion_threshold = padded_to(bytes, multiple) * ElementSize(1);
   }
   rule.negotiation =
       settings.find<Seconds>("negotiation").value_or(latency_of_exchange(request.cluster));
@@ -189,8 +188,7 @@ class HorovodStep {
 
   using CallTimes = std::map<std::pair<collectives::Collective, Group>, std::map<double, Seconds>>;
 
-  // What calls of each kind took, by their bytes; those of other sizes lie on the lines between.
-  // Before there is any they take no time.
+  // What calls of each kind took, by their bytes; other sizes lie on the lines between.
   [[nodiscard]] CallTimes call_times() const {
     CallTimes times;
     if (request_.earlier == nullptr) return times;
@@ -239,10 +237,7 @@ class HorovodStep {
     ElementCount count = count_of(tensors_, together);
     if (!rule_.is_hierarchical) return {{{"", call_of(count, size)}}, 1};
     const std::uint64_t gpus = request_.cluster.gpus_per_node;
-    if (together.size() > 1) {
-      const std::uint64_t multiple = padded_to(request_.cluster).value();
-      count = ElementCount((count.value() + multiple - 1) / multiple * multiple);
-    }
+    if (together.size() > 1) count = padded_to(count, fused_multiple(request_.cluster));
     const ElementCount each(count.value() / gpus), rest(count.value() % gpus);
     const Rank root(static_cast<std::uint32_t>(gpus - 1));  // has the rest beside its own
     Reduction made;

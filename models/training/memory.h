@@ -31,15 +31,13 @@ struct GpuMemory {
   Bytes buffers;      // of layers, such as running statistics
   Bytes activations;  // kept for the backward (models/workload/activations.h)
 
-  // All at once. Where gradients are freed between steps it is a bound: they come as activations
-  // go.
+  // All at once: a bound where gradients are freed between steps and come as activations go.
   [[nodiscard]] Bytes total() const;
 };
 
 // nullopt where nobody tells: the step of a trace, layers of given times.
 //
-// Not in it: the CUDA context, buffers of the communication library, workspaces, the input, and
-// what the allocator loses between blocks.
+// Not in it: the CUDA context, the library's buffers, workspaces, the input, lost parts of blocks.
 [[nodiscard]] std::optional<GpuMemory> memory_of(const Strategy& strategy,
                                                  const StrategyRequest& request);
 

@@ -27,34 +27,6 @@ std::vector<Ready> in_order(const workload::Workload& workload, std::size_t tens
   return order;
 }
 
-}  // namespace
-
-std::vector<Bucket> merged_gradients(const workload::Workload& workload,
-                                     const MergeSettings& merge) {
-  const auto tensors = gradient_tensors(workload);
-  std::vector<Bucket> groups;
-  Seconds free, ready;  // of the network; of the last group
-  Bytes size;
-  for (const Ready& next : in_order(workload, tensors.size())) {
-    const workload::ParameterTensor& tensor = tensors[next.tensor];
-    const Bytes bytes = tensor.count * element_size(tensor.type);
-    const Seconds start = std::max(free, ready);
-    const bool waits = !groups.empty() && tensors[groups.back().front()].type == tensor.type &&
-                       next.at - start < merge.startup;
-    if (!waits) {
-      if (!groups.empty()) free = start + merge.startup + size / merge.bandwidth;
-      groups.emplace_back();
-      size = Bytes(0);
-    }
-    groups.back().push_back(next.tensor);
-    size += bytes;
-    ready = next.at;
-  }
-  return groups;
-}
-
-namespace {
-
 MergeSettings merge_settings(const StrategyRequest& request) {
   return {request.settings.get<Seconds>("merge_startup"),
           request.settings.get<BytesPerSecond>("merge_bandwidth")};
@@ -107,6 +79,30 @@ constexpr std::array merged_gradient_keys{
 };
 
 }  // namespace
+
+std::vector<Bucket> merged_gradients(const workload::Workload& workload,
+                                     const MergeSettings& merge) {
+  const auto tensors = gradient_tensors(workload);
+  std::vector<Bucket> groups;
+  Seconds free, ready;  // of the network; of the last group
+  Bytes size;
+  for (const Ready& next : in_order(workload, tensors.size())) {
+    const workload::ParameterTensor& tensor = tensors[next.tensor];
+    const Bytes bytes = tensor.count * element_size(tensor.type);
+    const Seconds start = std::max(free, ready);
+    const bool waits = !groups.empty() && tensors[groups.back().front()].type == tensor.type &&
+                       next.at - start < merge.startup;
+    if (!waits) {
+      if (!groups.empty()) free = start + merge.startup + size / merge.bandwidth;
+      groups.emplace_back();
+      size = Bytes(0);
+    }
+    groups.back().push_back(next.tensor);
+    size += bytes;
+    ready = next.at;
+  }
+  return groups;
+}
 
 constinit const Strategy merged_gradient_strategy{
     .name = "merged_gradient",

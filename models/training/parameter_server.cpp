@@ -16,13 +16,11 @@
 // Synchronous training with parameter servers, as BytePS 0.2 does it (docs/rationale.md,
 // docs/architecture.md, byteps/common/core_loops.cc):
 // - tensors are cut in partitions, each on one server; every worker sends a partition there as its
-//   gradient comes (push), the server adds them up, and when it has all, sends the sum to every
-//   worker (pull);
+//   gradient comes (push), and the server sends the sum of all to every worker (pull);
 // - a server has one connection per worker and direction, where partitions queue in the order in
 //   which they were pushed: pushes of one partition beside pulls of others;
-// - hierarchical: the GPUs of a node reduce-scatter a partition, each pushes its shard and pulls
-// the
-//   shard's sum, and they all-gather. In one node alone nothing is pushed;
+// - hierarchical: a node's GPUs reduce-scatter a partition, each pushes its shard and pulls the
+//   sum, and they all-gather;
 // - then gradients are divided by the ranks and the optimizer runs on the workers.
 //
 // With servers of their own a worker sends and receives every gradient once, whatever the number of
@@ -91,46 +89,6 @@ class ServerChoice {
   std::vector<Bytes> load_;  // by server
   std::uint64_t dealt_ = 0;
 };
-
-}  // namespace
-
-std::vector<TensorPartition> tensor_partitions(std::span<const ParameterTensor> tensors,
-                                               std::span<const ElementSize> element,
-                                               const PartitionSettings& settings) {
-  ServerChoice choice(tensors, settings);
-  std::vector<TensorPartition> partitions;
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const std::uint64_t most = settings.size.value() / element[t].value();
-    PACELINE_EXPECTS(most > 0);
-    std::uint64_t part = 0;
-    for (std::uint64_t left = tensors[t].count.value(); left > 0; ++part) {
-      const ElementCount count(std::min(left, most));
-      left -= count.value();
-      partitions.push_back({t, count, choice.next(t, part, count * element[t])});
-    }
-  }
-  return partitions;
-}
-
-std::vector<std::size_t> by_priority(std::span<const WaitingPush> pushes) {
-  std::vector<std::size_t> order;
-  std::map<std::pair<std::size_t, std::size_t>, Seconds> waiting;  // by tensor, then as given
-  Seconds now;
-  std::size_t next = 0;
-  while (order.size() < pushes.size()) {
-    if (waiting.empty()) now = std::max(now, pushes[next].ready);
-    for (; next < pushes.size() && pushes[next].ready <= now; ++next) {
-      waiting.emplace(std::pair(pushes[next].tensor, next), pushes[next].time);
-    }
-    const auto first = waiting.begin();
-    order.push_back(first->first.second);
-    now += first->second;
-    waiting.erase(first);
-  }
-  return order;
-}
-
-namespace {
 
 bool is_hierarchical(const StrategyRequest& request) {
   return request.settings.get<bool>("hierarchical") && request.cluster.gpus_per_node > 1;
@@ -222,8 +180,7 @@ class ParameterServerStep {
     for (Ready& ready : ready_) ready = {Seconds(0), step_.after_host({end})};
   }
 
-  // Partitions in the order in which they are pushed: as gradients come, those of a tensor from its
-  // first; or by priority.
+  // Partitions in the order of their pushes: as gradients come, or by priority.
   [[nodiscard]] std::vector<std::size_t> pushing_order() const {
     std::vector<std::vector<std::size_t>> of_tensor(step_.tensors().size());
     for (std::size_t p = 0; p < partitions_.size(); ++p) {
@@ -332,8 +289,7 @@ class ParameterServerStep {
     return call;
   }
 
-  // Of a group: the pushers, and behind them servers with hosts of their own. Those beside workers
-  // are spread evenly over the pushers.
+  // Servers with hosts of their own are behind the pushers, others spread evenly over them.
   [[nodiscard]] Rank place_of(std::uint32_t server) const {
     if (hosts_ == ServerHosts::own) return Rank(pushers_ + server);
     return Rank(static_cast<std::uint32_t>(std::uint64_t{server} * pushers_ / servers_));
@@ -479,6 +435,42 @@ constexpr std::array parameter_server_keys{
 };
 
 }  // namespace
+
+std::vector<TensorPartition> tensor_partitions(std::span<const ParameterTensor> tensors,
+                                               std::span<const ElementSize> element,
+                                               const PartitionSettings& settings) {
+  ServerChoice choice(tensors, settings);
+  std::vector<TensorPartition> partitions;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const std::uint64_t most = settings.size.value() / element[t].value();
+    PACELINE_EXPECTS(most > 0);
+    std::uint64_t part = 0;
+    for (std::uint64_t left = tensors[t].count.value(); left > 0; ++part) {
+      const ElementCount count(std::min(left, most));
+      left -= count.value();
+      partitions.push_back({t, count, choice.next(t, part, count * element[t])});
+    }
+  }
+  return partitions;
+}
+
+std::vector<std::size_t> by_priority(std::span<const WaitingPush> pushes) {
+  std::vector<std::size_t> order;
+  std::map<std::pair<std::size_t, std::size_t>, Seconds> waiting;  // by tensor, then as given
+  Seconds now;
+  std::size_t next = 0;
+  while (order.size() < pushes.size()) {
+    if (waiting.empty()) now = std::max(now, pushes[next].ready);
+    for (; next < pushes.size() && pushes[next].ready <= now; ++next) {
+      waiting.emplace(std::pair(pushes[next].tensor, next), pushes[next].time);
+    }
+    const auto first = waiting.begin();
+    order.push_back(first->first.second);
+    now += first->second;
+    waiting.erase(first);
+  }
+  return order;
+}
 
 // A copy of all gradients in the host's memory is no GPU's.
 constinit const Strategy parameter_server_strategy{

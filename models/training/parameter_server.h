@@ -45,8 +45,7 @@ struct PartitionSettings {
   ServerAssignment assignment;
 };
 
-// Cuts tensors into partitions, in registration order. element[i]: the size of an element of tensor
-// i on the wire.
+// Cuts tensors into partitions, in registration order. element[i]: of tensor i, on the wire.
 [[nodiscard]] std::vector<TensorPartition> tensor_partitions(
     std::span<const workload::ParameterTensor> tensors, std::span<const ElementSize> element,
     const PartitionSettings& settings);

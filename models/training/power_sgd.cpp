@@ -1,8 +1,7 @@
-#include "models/training/power_sgd.h"
-
 #include <algorithm>
 
 #include "models/contract.h"
+#include "models/training/ddp.h"
 #include "models/workload/attained.h"
 
 namespace paceline::training {

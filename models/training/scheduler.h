@@ -38,8 +38,7 @@ class LaneQueues {
 // after has finished and a slot is free; an operation keeps its slot until it finishes.
 //
 // Drivers have the clock: they take what may start, carry it out, and report when it finished.
-//   - A driver that follows the step (a simulation, a real rank) reports as it happens, in the
-//     order of time.
+//   - A driver that follows the step (a simulation, a real rank) reports in the order of time.
 //   - A driver that computes the end of an operation as soon as it starts may report it at once,
 //     ahead of earlier ends, if it takes operations in the program's order.
 // Both get the same times.

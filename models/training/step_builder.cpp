@@ -149,7 +149,7 @@ OperationId StepBuilder::copies(std::string name, std::span<const ParameterTenso
                                 std::uint64_t passes, std::vector<OperationId> after) {
   Seconds time;
   for (const ParameterTensor& tensor : tensors) {
-    time += kernel_time(workload_.device, tensor.count * element_size(tensor.type) * passes);
+    time += kernel(tensor.count, tensor.type, passes);
   }
   return compute(std::move(name), OperationKind::copy, time, std::move(after));
 }

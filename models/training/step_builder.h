@@ -68,8 +68,7 @@ class StepBuilder {
   void host_waits_for(const std::vector<OperationId>& ids);
   // `after` and everything that the host has done so far: for an operation of another thread.
   [[nodiscard]] std::vector<OperationId> after_host(std::vector<OperationId> after) const;
-  // Appends the launch of a call by another thread, on that thread's lane. Returns what the call
-  // comes after.
+  // Appends the launch of a call by another thread, on its lane. Returns what the call comes after.
   std::vector<OperationId> launch_on(LaneId lane, const std::string& name,
                                      std::vector<OperationId> after);
 
@@ -86,12 +85,10 @@ class StepBuilder {
   LaneId add_lane(Lane lane) { return program_.add_lane(std::move(lane)); }
   // Leaves a compute operation to one rank; it takes the others no time.
   void only_on(Rank rank, OperationId compute);
-  // Appends the cast of a bucket to the wire's type, before its reduction; returns `after` where
-  // that is its own type.
+  // Appends the cast of a bucket to the wire's type; returns `after` where that is its own.
   std::vector<OperationId> cast_to_wire(const std::string& name, const Bucket& bucket,
                                         std::vector<OperationId> after);
-  // Appends an all-reduce of these tensors as one buffer, after a cast to the wire's type where
-  // that is another one.
+  // Appends an all-reduce of these tensors as one buffer, after cast_to_wire.
   OperationId all_reduce(std::string name, const Bucket& bucket, std::vector<OperationId> after);
   // Appends the cast back, after the backward; nothing where the types are the same.
   void cast_back(const Bucket& bucket, OperationId reduced);

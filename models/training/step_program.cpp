@@ -118,10 +118,6 @@ std::string fault_of(const StepProgram& program, OperationId id) {
   return fault_of(std::get<CollectiveCall>(operation.work));
 }
 
-}  // namespace
-
-namespace {
-
 std::string fault_of(const EngineLane& engine, const StepProgram& program) {
   if (engine.lane >= program.lanes.size()) return "is of a lane that does not exist";
   std::size_t calls = 0;

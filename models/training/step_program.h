@@ -19,15 +19,13 @@
 
 namespace paceline::training {
 
-// Of the host: a thread that waits, decides or launches, which is neither compute nor
-// communication.
+// host: a thread that waits, decides or launches, neither compute nor communication.
 enum class LaneKind { compute, communication, host };
 constexpr auto words_of(LaneKind) {
   return words_up_to<LaneKind::host>("compute", "communication", "host");
 }
 
-// A queue of a rank with `in_flight` slots. Operations start in order, each when a slot is free
-// (scheduler.h).
+// A queue of a rank: operations start in order, each when one of the slots is free (scheduler.h).
 struct Lane {
   std::string name;
   LaneKind kind;
@@ -133,19 +131,16 @@ struct Operation {
   std::variant<Seconds, CollectiveCall> work;
   // Of compute: by rank, the part of `work` that it takes; empty: every rank takes all of it.
   std::vector<double> rank_parts = {};
-  // Of compute of an imported trace: of each gradient that is ready when it ends, the elements, 0
-  // where they are not recorded.
+  // Of imported compute: elements of each gradient that is ready when it ends; 0: not recorded.
   std::vector<ElementCount> gradients = {};
 
   // Precondition: of a rank that `rank_parts` has, if it has any.
   [[nodiscard]] double part_of(Rank rank) const;
-  // How many times `work` it takes on a rank whose compute is slowed: waits and launches do not get
-  // longer.
+  // How many times `work` it takes on a rank whose compute, not its waits and launches, is slowed.
   [[nodiscard]] double times_on(Rank rank, double slowdown) const;
 };
 
-// A lane whose operations, calls on one tensor each, start when an engine decides so, and those
-// that it fuses together.
+// A lane of calls on one tensor each, which an engine starts, and fuses.
 struct EngineLane {
   LaneId lane = 0;
   EngineRule rule;
@@ -159,8 +154,7 @@ struct EngineLane {
 struct StepProgram {
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
-  // Of programs that are run on hardware. What is simulated has an engine's decisions in its
-  // operations.
+  // Of programs to run on hardware: what is simulated has an engine's decisions in its operations.
   std::optional<EngineLane> engine = std::nullopt;
 
   LaneId add_lane(Lane lane);

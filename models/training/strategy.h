@@ -93,8 +93,7 @@ struct BuiltStep {
   Assumptions assumptions;
 };
 
-// Why a strategy refuses a step: `what` follows the strategy's name in a sentence, `hint` says what
-// to write instead.
+// Why a strategy refuses a step: `what` follows its name, `hint` says what to write instead.
 struct Refusal {
   std::string what, hint;
 };

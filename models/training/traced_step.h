@@ -30,8 +30,7 @@ struct TracedWork {
 void count_calls(Seconds step, TracedWork& work);
 
 // How much longer a step on another number of ranks may be because some traced ranks were late or
-// computed longer than the median rank, whose compute all ranks are given. 1 where one rank was
-// traced.
+// computed longer than the median rank, whose compute all are given. 1 for one traced rank.
 [[nodiscard]] double slowest_rank(const TracedWork& traced, Seconds step);
 
 // Why the trace's collectives cannot be predicted on so many ranks; nullopt where they can.

@@ -14,8 +14,7 @@
 namespace paceline::uncertain {
 
 // Something measured: how its prediction responds, and the logarithm of what was measured over what
-// was predicted. A step, or calls by themselves (nccl-tests, a ping-pong), whose response is the
-// links' own value.
+// was predicted. A step, or calls alone, whose response is the links' own value.
 struct KnownRow {
   Response response;
   double measured = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "models/contract.h"
@@ -53,8 +52,7 @@ MeasuredStep with_compute(MeasuredStep row, double by) {
   return row;
 }
 
-// With what is as long as said at the least, or that much longer: what quantities move is less of
-// the whole.
+// With a part that is serial: what quantities move is less of the whole.
 template <class Whole>
 MeasuredStep with_serial(MeasuredStep row, const Whole& whole) {
   const double here = whole(row.step);
@@ -89,7 +87,6 @@ MeasuredStep as_of(Cause cause, double value, Told told, const MeasuredStep& row
       return with_serial(row, [&](Seconds step) { return step.value() + value; });
   }
   PACELINE_UNREACHABLE("a cause outside the enumeration");
-  return row;
 }
 
 // From `centre` / farthest to `centre` x farthest.
@@ -125,7 +122,6 @@ std::vector<double> values_of(Cause cause, const Steps& rows) {
     case Cause::each_step: return values_around(middle_step(rows));
   }
   PACELINE_UNREACHABLE("a cause outside the enumeration");
-  return {};
 }
 
 Steps all_as_of(Cause cause, double value, Told told, const Steps& rows) {
@@ -161,8 +157,7 @@ bool is_of_class(const Priors& priors, Cause cause, double value, const Place& p
   return std::abs(std::log(value)) <= student_90(freedom) * scale;
 }
 
-// The likeliest value of a cause, with the mean of the density over all; nullopt: it does not
-// explain the rows.
+// The likeliest value of a cause, with the mean density over all; nullopt: it explains no rows.
 std::optional<Explanation> explained(const Priors& priors, const Group& group, Cause cause) {
   struct Tried {
     double value, density;

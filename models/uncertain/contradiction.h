@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "models/uncertain/belief.h"
@@ -56,8 +55,7 @@ struct Contradiction {
 // slower. What quantities may be is stretched as little as gives what was measured.
 [[nodiscard]] double surprise_of(const Priors& priors, const MeasuredStep& row);
 
-// A row contradicts its description where it is farther from it than one in a thousand is: by 8.61
-// scales.
+// A row contradicts its description where it is farther off than one in a thousand: 8.61 scales.
 inline constexpr double contradicting = 0.001;
 
 // Of rows of one machine and workload. Rows that contradict are explained together, and where

@@ -1,7 +1,6 @@
 #include "models/uncertain/covariance.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/contract.h"
 #include "models/stats/normal.h"
@@ -51,7 +50,6 @@ bool has_in_common(Unknown quantity, const Place& one, const Place& other) {
     case Unknown::overlap: return true;
   }
   PACELINE_UNREACHABLE("a quantity outside the enumeration");
-  return false;
 }
 
 double overlap_of(const Priors& priors, const Place& place) {
@@ -84,7 +82,6 @@ double covariance(const Priors& priors, Unknown quantity, const Place& one, cons
              (1 + (is_same ? square(priors.links_of_row) : 0));
   }
   PACELINE_UNREACHABLE("a quantity outside the enumeration");
-  return 0;
 }
 
 Slopes slopes_at(const Response& response, Unknown quantity, double value, double deviation) {

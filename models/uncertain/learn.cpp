@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <tuple>
 
 #include "models/contract.h"
 #include "models/uncertain/covariance.h"

@@ -21,8 +21,7 @@ using Sources = std::map<std::string, std::vector<Rows>>;
 
 // The priors under which that is least, with a weak pull to what was expected before (the logarithm
 // of a number weighs 0.03: little beside a source's rows, and what keeps a number that one source
-// has rows of near what was expected): found number by number in steps of 1.8, 1.35 and 1.2 from
-// `start`. Deterministic.
+// has rows of near what was expected): found number by number in steps of 1.8, 1.35 and 1.2.
 [[nodiscard]] Priors learnt(const Sources& sources, const Priors& start);
 
 // The rows that somebody has who has few: of several GPUs the one with the fewest; and the next

@@ -57,8 +57,7 @@ Priors filled(double KnownPrior::*with) {
 
 double student_90(double degrees) {
   PACELINE_EXPECTS(degrees >= 4);
-  // Of 4 to 10 degrees; beyond, two terms of Cornish and Fisher's expansion (Abramowitz and Stegun
-  // 26.7.5).
+  // Of 4 to 10 degrees; beyond, by Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5).
   constexpr double few[] = {2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
   const double above = degrees - 4;
   const auto whole = static_cast<std::size_t>(above);

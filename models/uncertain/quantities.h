@@ -13,16 +13,14 @@ namespace paceline::uncertain {
 using paceline::to_text;
 
 // What descriptions of machines leave open, and what steps of several GPUs depend on. Each has one
-// value for a machine and workload, which points of it share, but for what by_doubling and row of
-// Priors add. All but `host` and `overlap` are logarithms of how many times as long something takes
-// as the model says.
+// value for a machine and workload, but for what by_doubling and row of Priors add. All but `host`
+// and `overlap` are logarithms of how many times as long something takes as the model says.
 enum class Unknown : std::uint8_t {
   compute,     // one GPU's compute
   wrapper,     // compute on several GPUs over that on one, beyond what the model has
   node_links,  // calls in a node
   network,     // calls that leave their node
-  // What a host's thread takes for each gradient beyond what the GPU hides, in tens of
-  // microseconds; 0 or more.
+  // What a host takes for each gradient beyond what the GPU hides, in 10 us; 0 or more.
   host,
   // Of the time that compute and calls run beside each other, the part by which compute is longer:
   // 0 as the model has it, 1 as if nothing overlapped.
@@ -57,8 +55,7 @@ constexpr auto words_of(LinkClass) {
 }
 
 // How far apart machines and workloads lie in the quantities, before anything of one is measured:
-// scales of Student's distribution with `freedom` degrees, whose tails are as heavy as sources
-// show.
+// scales of Student's distribution with `freedom` degrees.
 struct Priors {
   std::array<double, link_classes> links{};  // of calls' times, by class
   // Of boxes of which a preset says how they spread (IntraNode::box_spread): of that spread.
@@ -74,11 +71,9 @@ struct Priors {
   double row = 0;  // of a row's step by itself: what no quantity has
 };
 
-// Of rows of one machine and workload together, whatever their number: judged, as sources at hand
-// are too few to tell three from six.
+// Of rows of a machine and workload together: judged, as sources are too few to tell 3 from 6.
 inline constexpr double freedom = 4;
-// Of Student's distribution, from its centre to either end of its 90 % interval. Precondition: 4 or
-// more degrees.
+// From the centre of Student's distribution to an end of its 90 % interval; 4 or more degrees.
 [[nodiscard]] double student_90(double degrees);
 
 // Of Student's distribution with `freedom` degrees: how many scales from its centre, on either

@@ -12,8 +12,7 @@
 
 namespace paceline::uncertain {
 
-// A function that is 0 at 0, on straight lines between places that were looked at; beyond the last
-// it goes on as before.
+// A function that is 0 at 0, on straight lines through places that were looked at.
 class Curve {
  public:
   // Places in ascending order, none of them 0, with what the function is there.
@@ -44,9 +43,8 @@ struct Place {
   bool is_unmeasured_strategy = false;  // Priors::unmeasured_wrapper
   double compute = 0;                   // how sure its compute is: a scale, as of Priors
   bool compute_is_measured = true;      // with its batch: what one GPU takes is an input
-  // Numbers of the workload, and of what gives the links: 0 for those that are asked about. What
-  // workloads of two numbers compute has nothing to do with each other, nor has what links of two
-  // numbers take.
+  // Numbers of the workload, and of what gives the links: 0 for those that are asked about.
+  // Different numbers have nothing to do with each other.
   std::uint32_t workload = 0, links = 0;
   std::uint64_t computes = 0;  // likewise of the network, device and precision: a hash
 

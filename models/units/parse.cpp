@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <span>
 
-#include "models/units/unit_names.h"
-
 namespace paceline {
 namespace {
 

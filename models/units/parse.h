@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "models/units/units.h"
 
@@ -35,6 +36,12 @@ using Parsed = std::variant<T, UnitError>;
 [[nodiscard]] Parsed<SamplesPerSecond> parse_throughput(std::string_view text);
 [[nodiscard]] Parsed<Watts> parse_power(std::string_view text);
 
+// The units that each parser takes, as they are spelled.
+struct UnitNames {
+  std::vector<std::string_view> time, bandwidth, size, speed, throughput;
+};
+[[nodiscard]] const UnitNames& unit_names();
+
 // What all of them have in common: a number of zero or more, and what stands behind it. `kind`
 // names the quantity in messages; `units` are those that hints give the number.
 struct NumberAndUnit {
@@ -50,6 +57,7 @@ struct NumberAndUnit {
 [[nodiscard]] std::string to_text(Seconds time);
 [[nodiscard]] std::string to_text(BytesPerSecond bandwidth);
 [[nodiscard]] std::string to_text(Bytes size);
+[[nodiscard]] std::string to_text(FlopsPerSecond speed);  // "19.5TFLOPS"
 // "21.3GiB", "0.04GiB": memories that are compared.
 [[nodiscard]] std::string in_gibibytes(Bytes size);
 

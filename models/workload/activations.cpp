@@ -14,8 +14,7 @@ struct KeptAs {
   bool narrow = false, wide = false;
 };
 
-// What a set of layers keeps: those that are added, in forward order, beside those that are
-// skipped.
+// What layers keep that are added, in forward order, beside those that are skipped.
 class KeptTensors {
  public:
   explicit KeptTensors(std::span<const Layer> layers) : layers_(layers), kept_(layers.size()) {}
@@ -77,8 +76,7 @@ class KeptTensors {
     (as_wide ? kept_[layer].wide : kept_[layer].narrow) = true;
   }
 
-  // The layer right before this one where that makes its input, or the three that do in equal
-  // parts (query, key and value); else none.
+  // The layer before this one that makes its input, or the three that do in equal parts; else none.
   [[nodiscard]] std::vector<std::size_t> makers_before(std::size_t layer) const {
     constexpr std::size_t parts = 3;
     const double input = layers_[layer].kept.input;
@@ -124,8 +122,7 @@ class KeptTensors {
 };
 
 // What is kept once the layers up to `end` are done, and of their segments the one that begins at
-// `recomputed` once more. nullopt: the forward is done, and autocast still has its copies of all
-// weights.
+// `recomputed` once more. nullopt: the forward is done, with autocast's copies.
 Bytes kept_until(std::span<const Layer> layers, std::span<const Segment> segments, std::size_t end,
                  std::optional<std::size_t> recomputed, std::uint32_t batch, Precision precision) {
   KeptTensors tensors(layers);

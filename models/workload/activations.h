@@ -10,8 +10,7 @@ namespace paceline::workload {
 // What the forward of `batch` samples keeps until the backward has read it, by what each layer
 // needs (Kept; LAYERS.md). Each tensor counts once, whoever reads it. A layer that needs its input
 // keeps the output of the layer right before it, or of the three that make it in equal parts
-// (query, key, value), else of the last layer of its size (a branch), else a tensor of its own (the
-// network's input).
+// (query, key, value), else of the last layer of its size (a branch), else a tensor of its own.
 //
 // An element has 4 bytes with fp32 and tf32, else 2. With amp what autocast computes in fp32 has 4,
 // also beside a 16-bit copy that another layer needs (scores of attention: 6), and each product
@@ -21,8 +20,7 @@ namespace paceline::workload {
 // Of a checkpointed segment only its input is kept, the output of the layer before it: with amp in
 // fp32 where autocast computes that layer or the segment's first in fp32. The result is the most
 // that is kept at once: when the forward is done, or when the backward has recomputed one of the
-// segments, has freed what came after it, and still keeps what came before. With n equal segments
-// that is the sum of Chen et al., section 4.1: n inputs and one segment.
+// segments, has freed what came after it, and still keeps what came before.
 //
 // Not in it: dropout's masks and outputs, statistics of normalisations, indices of embeddings,
 // workspaces, and what a kernel needs while it runs.

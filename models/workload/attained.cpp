@@ -41,7 +41,6 @@ std::size_t unit_of(Precision precision) {
     case Precision::bf16: return 2;
   }
   PACELINE_UNREACHABLE("a precision outside the enumeration");
-  return 0;
 }
 
 // Numbers read and written a parameter by kernels of their own for each operation, over those of
@@ -54,7 +53,6 @@ double unfused_passes(OptimizerKind kind) {
     case OptimizerKind::adam: return 18.0 / 7;
   }
   PACELINE_UNREACHABLE("an optimizer outside the enumeration");
-  return 1;
 }
 
 bool is_convolution(Work work) {

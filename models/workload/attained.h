@@ -62,8 +62,7 @@ inline constexpr double host_spread = 0.5;
 [[nodiscard]] Seconds arithmetic_time(Flops flops, Work work, Precision precision,
                                       const Device& device, const Attained& attained);
 
-// The time of a layer's kernels: the slower of arithmetic and memory traffic. Precondition: the
-// device has that arithmetic.
+// The time of a layer's kernels: arithmetic, which the device must have, or slower memory traffic.
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device, const Attained& attained);
 
@@ -79,8 +78,7 @@ inline constexpr double host_spread = 0.5;
 [[nodiscard]] Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
                                      const Device& device, const Attained& attained);
 
-// What the host takes to launch a step's kernels, `passes` times forward and backward. Layers that
-// only hold parameters or buffers launch none.
+// What the host takes to launch a step's kernels, `passes` times forward and backward.
 [[nodiscard]] Seconds launch_time(const Network& network, std::uint32_t passes,
                                   const Attained& attained);
 

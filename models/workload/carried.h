@@ -8,8 +8,7 @@
 
 namespace paceline::workload {
 
-// What steps of one GPU that were measured on other devices, or in other precisions, say of a
-// modelled step of the same network and code.
+// What measured steps of other devices or precisions say of a modelled step of the same network.
 //
 // The logarithm of measured over modelled is a sum of independent errors: each quantity's
 // (attained.h), times how much of the step goes with it; the host's; the code's own
@@ -19,8 +18,7 @@ namespace paceline::workload {
 // the quantities were learnt. So a step is expected off by covariance / variance x what others were
 // off by, and is as much surer (the conditional of a joint normal distribution).
 
-// The errors of one step, each by its standard deviation, and signed as the step moves with what is
-// behind it.
+// The errors of one step: standard deviations, signed as the step moves with them.
 struct StepErrors {
   std::string device;  // a name
   Precision precision = Precision::fp32;

@@ -31,7 +31,6 @@ const Device::Speed& Device::speed(Precision precision) const {
     case Precision::bf16: return bf16;
   }
   PACELINE_UNREACHABLE("a precision outside the enumeration");
-  return fp32;
 }
 
 Seconds kernel_time(const Device& device, Bytes traffic) {
@@ -49,7 +48,6 @@ std::uint64_t optimizer_states(OptimizerKind kind) {
     case OptimizerKind::adam: return 2;
   }
   PACELINE_UNREACHABLE("an optimizer outside the enumeration");
-  return 0;
 }
 
 }  // namespace

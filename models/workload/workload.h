@@ -20,8 +20,7 @@ struct ParameterTensor {
   ElementCount count;
   DataType type = DataType::float32;
   std::uint32_t device = 0;  // which of a rank's devices holds it; 0 unless the model is split
-  // Its first dimension, which divides its elements, of which a vector has as many; nullopt:
-  // untold.
+  // Its first dimension, which divides its elements; nullopt: untold.
   std::optional<ElementCount> rows = {};
 };
 
@@ -31,8 +30,7 @@ struct BufferTensor {
   DataType type = DataType::float32;
 };
 
-// What a pass's arithmetic is, which devices carry out at rates of their own (attained.h); of
-// others, memory traffic alone.
+// What a pass's arithmetic is, at rates of its own (attained.h), or memory traffic alone.
 enum class Work { traffic, convolution, grouped_convolution, product, attention, fused_attention };
 
 // What one pass of a layer costs: arithmetic and memory traffic. LAYERS.md has the rule per kind.
@@ -53,8 +51,7 @@ struct GivenTime {
   Seconds backward;
 };
 
-// What autograd keeps of a layer's forward for its backward (activations.h), in elements of one
-// sample. LAYERS.md has the rule per kind.
+// What autograd keeps of a layer's forward (activations.h), in elements of a sample (LAYERS.md).
 struct Kept {
   double input = 0, output = 0;  // what it reads of the layers before it, and what it makes
   bool needs_input = false, needs_output = false;
@@ -106,8 +103,7 @@ struct Device {
   // Of arithmetic, by precision. A peak of 0: the device has no such arithmetic.
   struct Speed {
     FlopsPerSecond peak;
-    // What part of it layers attain, where the device's file says so; nullopt: as attained.h has
-    // it.
+    // The part of it that layers attain, as the device's file says; nullopt: as attained.h has it.
     std::optional<double> attained = {};
   };
   Speed fp32, tf32, fp16, bf16;
@@ -118,8 +114,7 @@ struct Device {
   [[nodiscard]] const Speed& speed(Precision precision) const;
 };
 
-// The time of one elementwise kernel that reads and writes `traffic` bytes in all: memory time, but
-// at least small_kernel_time.
+// The time of an elementwise kernel over `traffic` bytes: memory's, but at least small_kernel_time.
 [[nodiscard]] Seconds kernel_time(const Device& device, Bytes traffic);
 
 enum class OptimizerKind { sgd, sgd_momentum, adam };
@@ -164,8 +159,7 @@ struct Workload {
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
-  // The plain model on one GPU, without a wrapper: input, `passes` times forward and backward,
-  // optimizer.
+  // The plain model on one GPU: input, `passes` times forward and backward, optimizer.
   [[nodiscard]] Seconds one_gpu_step(std::uint32_t passes) const;
 };
 

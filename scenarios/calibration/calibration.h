@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/cost/collective_fit.h"
+#include "models/cost/collective_structure.h"
 #include "models/cost/link_fit.h"
-#include "models/cost/ring_parts.h"
 #include "scenarios/calibration/learnt_steps.h"
 #include "scenarios/calibration/log_file.h"
 

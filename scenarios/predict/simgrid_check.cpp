@@ -47,7 +47,7 @@ SimGridCheck simulated(SimGridCheck check, const std::shared_ptr<const PreparedP
 void CheapestPoint::look_at(std::size_t number, const ResolvedPoint& point) {
   if (point.fidelity != Fidelity::folded || job_cluster(point).ranks() == RankCount(1)) return;
   const double transfers = has_calls_to_simulate(point.program)
-                               ? cost::transfers_about(point)
+                               ? cost::work_about(point).transfers
                                : std::numeric_limits<double>::infinity();
   if (point_ && transfers >= transfers_) return;
   point_ = number;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/cost/nccl_call.h"
-#include "models/stats/expected_maximum.h"
+#include "models/stats/normal.h"
 
 namespace paceline {
 namespace {

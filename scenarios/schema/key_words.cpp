@@ -10,7 +10,6 @@
 
 #include "models/settings/settings.h"
 #include "models/units/parse.h"
-#include "models/units/unit_names.h"
 
 namespace paceline::schema {
 

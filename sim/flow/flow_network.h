@@ -31,7 +31,6 @@ class FlowNetwork final : public Network {
   void run();
 
   [[nodiscard]] const topology::Fabric& fabric() const { return fabric_; }
-  [[nodiscard]] std::uint64_t flows() const { return flows_sent(); }
 
  private:
   void build_platform();

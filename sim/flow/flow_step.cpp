@@ -36,21 +36,28 @@ CallTable unfolded(const ResolvedPoint& point, const Job& job, const CollectiveC
     std::vector<RoundShape> shapes;
     collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
       std::vector<PlannedTransfer> transfers;
-      for (Actor a = 0; a < plan.endpoints().value(); ++a) {
-        for (const collectives::Send& send : round.sends(Rank(a))) {
-          const Rank receiver = place_of(point, job, send.to);
-          const PathId path = network.path(place_of(point, job, Rank(a)), receiver, wire);
-          transfers.push_back({a, index(send.to), path, 1,
-                               TransferSize::exact(send.chunk, call.element_size, wire),
-                               reduction_of(send.arrival, receiver, network.fabric(), wire),
-                               collectives::were_peers(before, Rank(a), send.to)});
-        }
-      }
+      collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const auto& send) {
+        const Rank receiver = place_of(point, job, send.to);
+        const PathId path = network.path(place_of(point, job, from), receiver, wire);
+        transfers.push_back({index(from), index(send.to), path, 1,
+                             TransferSize::exact(send.chunk, call.element_size, wire),
+                             reduction_of(send.arrival, receiver, network.fabric(), wire),
+                             collectives::were_peers(before, from, send.to)});
+      });
       shapes.emplace_back(round.repeats, table.actors, std::move(transfers));
     });
     table.add_channel(everyone, std::move(shapes), channel.window);
   }
   return table;
+}
+
+// Gloo writes a message whole. Where several are in flight both ways, their order decides when
+// ranks get what they send on; rings that all go the same way stay in step, and it makes no
+// difference. Messages of plans on Gloo are written in pieces that take turns.
+Wires wires_of(const ResolvedPoint& point) {
+  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
+  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
+                                                       : Wires::Messages::share);
 }
 
 }  // namespace
@@ -89,7 +96,7 @@ Result simulate_flow(const ResolvedPoint& point) {
   result.fidelity = Fidelity::flow;
   result.trace = steps.front()->trace();
   result.totals = totals_of(result.trace);
-  result.transfers = network.flows();
+  result.transfers = network.flows_sent();
   return result;
 }
 

@@ -17,8 +17,7 @@ namespace paceline::sim {
 namespace {
 
 int serve() {
-  // No server outlives the program that started it; if that died before this took effect, no
-  // process reads any more.
+  // No server outlives the program that started it; if that died before, no process reads.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd output{STDOUT_FILENO, 0, 0};
   if (::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0) return 3;

@@ -26,8 +26,7 @@ struct LinkNumbers {
 // How long a call takes on a cluster.
 struct CallTime {
   Seconds time;  // from when all ranks have joined it until the last is done
-  // How much sooner a call ends that follows another at once: ranks that leave that one early begin
-  // this one before the last rank does.
+  // How much sooner a call ends that follows another at once, which some ranks leave early.
   Seconds lead;
 };
 

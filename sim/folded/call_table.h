@@ -17,8 +17,7 @@ namespace paceline::sim {
 // An actor of a simulation: an endpoint of a plan, or a symmetry class of endpoints.
 using Actor = std::uint32_t;
 
-// An actor's part in a channel: an endpoint of the channel, or a symmetry class of them. Each
-// channel numbers its own.
+// An actor's part in a channel, which numbers its own: an endpoint, or a symmetry class of them.
 using Part = std::uint32_t;
 
 // The bytes of a transfer at each repeat of its round.
@@ -69,8 +68,7 @@ struct PlannedTransfer {
   bool were_peers = false;  // peers in the round before; may be false where timing ignores it
 };
 
-// Returns how fast a receiver reduces what arrives, in bytes that links carried (flags are not
-// reduced); nullopt where it takes no time.
+// How fast a receiver reduces what links carried, flags not counting; nullopt: in no time.
 [[nodiscard]] inline std::optional<BytesPerSecond> reduction_of(collectives::Arrival arrival,
                                                                 Rank receiver,
                                                                 const topology::Fabric& fabric,
@@ -127,8 +125,7 @@ struct ChannelTable {
 struct CallTable {
   Actor actors = 0;
   std::vector<ChannelTable> channels;
-  // Of a call whose time is known: how long after the last actor has joined all are done. Its
-  // channels are not simulated.
+  // Of a call of known time, without channels: how long after the last actor joined all are done.
   std::optional<Seconds> together;
   Seconds start;  // an actor's, from joining to its first message
 

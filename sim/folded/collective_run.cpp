@@ -1,8 +1,48 @@
 #include "sim/folded/collective_run.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace paceline::sim {
+namespace {
+
+// When data arrive at a rank followed by the ready notification for data of its own, the rank
+// writes those before it sends its next notification: a running thread writes, a sleeping one has
+// to be woken to notify. The margin is for rounding: sums of the same times differ by it.
+constexpr Seconds at_once(1e-9);
+
+}  // namespace
+
+void Wires::write(Actor from, Actor to, Seconds time, const void* data) {
+  wires_[{from, to}].data.push_back({data, time});
+}
+
+void Wires::has_left(Actor from, Actor to, const void* data) {
+  Wire& wire = wires_.at({from, to});
+  wire.data.erase(std::ranges::find(wire.data, data, &Data::data));
+  for (Notification& notification : wire.notifications) std::erase(notification.behind, data);
+  auto& queued = wire.notifications;
+  const auto still_waiting = std::stable_partition(
+      queued.begin(), queued.end(),
+      [](const Notification& notification) { return notification.behind.empty(); });
+  std::vector<Notification> left(std::make_move_iterator(queued.begin()),
+                                 std::make_move_iterator(still_waiting));
+  queued.erase(queued.begin(), still_waiting);
+  // These callbacks may write and notify again.
+  for (const Notification& notification : left) notification.left();
+}
+
+bool Wires::notify(Actor from, Actor to, Seconds now, Left left) {
+  const auto wire = wires_.find({from, to});
+  if (wire == wires_.end()) return true;
+  std::vector<const void*> behind;
+  for (const Data& data : wire->second.data) {
+    if (data.written <= now + at_once) behind.push_back(data.data);
+  }
+  if (behind.empty()) return true;
+  wire->second.notifications.push_back({std::move(behind), std::move(left)});
+  return false;
+}
 
 CollectiveRun::CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                              std::function<void(Actor)> on_actor_done)
@@ -89,10 +129,9 @@ void CollectiveRun::advance(std::uint32_t channel, Part part) {
   if (--parts_left_[actor] == 0 && joined_[actor]) on_actor_done_(actor);
 }
 
-// Posts the rounds in which a part has no transfer, all at once: a pipeline over p ranks has p
-// such rounds for each. They are done when they are posted, as all before them are. False where
-// there are none, or something may depend on when each is posted. The regime counts the first
-// part's rounds.
+// Posts the rounds in which a part has no transfer, all at once: a pipeline over p ranks has p such
+// rounds for each. They are done when they are posted, as all before them are. False where there
+// are none, or posting times may matter: the regime counts the first part's.
 bool CollectiveRun::skip_idle(std::uint32_t channel, Part part) {
   Progress& progress = channels_[channel].progress[part];
   if (notifications_queue() || progress.posted != progress.done) return false;
@@ -157,8 +196,7 @@ CollectiveRun::Sending CollectiveRun::sending_of(std::uint32_t channel, std::uin
           round == 0 || repeat > 0 || transfer.were_peers};
 }
 
-// Sends the ready notifications due when a receiver posts its next round: those of that round, and
-// those of later rounds that are sent ahead.
+// Sends the notifications due when a receiver posts its next round, and those sent ahead.
 void CollectiveRun::notify_senders(std::uint32_t channel, Part part) {
   const ChannelTable& table = table_.channels[channel];
   Progress& progress = channels_[channel].progress[part];
@@ -225,15 +263,7 @@ void CollectiveRun::post_receive(std::uint32_t channel, const Sending& sending) 
   if (state.arrived[sending.shape][sending.number] > sending.round) {
     if (!transfer.reduction) return;
     ++pending;
-    Transfer* arrived = new_transfer();
-    *arrived = {this,
-                channel,
-                sending.shape,
-                sending.number,
-                sending.round,
-                sending.bytes,
-                Transfer::Stage::arriving};
-    return reduce(*arrived, *transfer.reduction);
+    return reduce(*new_transfer(channel, sending, Transfer::Stage::arriving), *transfer.reduction);
   }
   ++pending;
   const topology::MessageTiming& timing = network_.timing(transfer.path);
@@ -284,10 +314,12 @@ void CollectiveRun::start_held(std::uint32_t channel, Part part) {
   for (const Sending& sending : free) start(channel, sending);
 }
 
-CollectiveRun::Transfer* CollectiveRun::new_transfer() {
+CollectiveRun::Transfer* CollectiveRun::new_transfer(std::uint32_t channel, const Sending& sending,
+                                                     Transfer::Stage stage) {
   if (free_.empty()) free_.push_back(&pool_.emplace_back());
   Transfer* transfer = free_.back();
   free_.pop_back();
+  *transfer = {this, channel, sending.shape, sending.number, sending.round, sending.bytes, stage};
   return transfer;
 }
 
@@ -301,9 +333,7 @@ void CollectiveRun::start(std::uint32_t channel, const Sending& sending) {
   }
   const Seconds notification = notification_under_way(channel, sending);
   if (queued != queued_notifications.end()) queued_notifications.erase(queued);
-  Transfer* tag = new_transfer();
-  *tag = {this,          channel,       sending.shape,           sending.number,
-          sending.round, sending.bytes, Transfer::Stage::leaving};
+  Transfer* tag = new_transfer(channel, sending, Transfer::Stage::leaving);
   Network::Connection* connection = nullptr;
   if (table_.channels[channel].window > 1) {
     connection = &channels_[channel].connections[{transfer.from, transfer.to}];
@@ -334,8 +364,7 @@ void CollectiveRun::arrived(void* tag) {
 }
 
 // A sender is done when its bytes are through, a receiver when they are there and it has reduced
-// them. A part that sends to itself is both ends, and counted the transfer once: it is done as a
-// receiver is.
+// them. A part that sends to itself is done as a receiver is.
 void CollectiveRun::take(Transfer& transfer) {
   using Stage = Transfer::Stage;
   const PlannedTransfer& ends = planned(transfer.channel, transfer.shape, transfer.number);
@@ -439,8 +468,7 @@ void CollectiveRun::append_ages(std::vector<Seconds>& ages) const {
   }
 }
 
-// A part that did not move waits for a round of a later shape, or has none left: nothing comes
-// to it while the others stay in their shapes.
+// A part that did not move waits for a later shape, or is done: nothing comes to it meanwhile.
 std::uint64_t CollectiveRun::leaps(std::span<const std::uint64_t> moved) const {
   std::uint64_t leaps = TransferSize::never;
   std::size_t counter = 0;

@@ -12,9 +12,49 @@
 
 #include "sim/folded/call_table.h"
 #include "sim/folded/network.h"
-#include "sim/folded/wires.h"
 
 namespace paceline::sim {
+
+// The connections between the ranks of a step: one from each rank to each other, which all calls
+// share. A ready notification queues behind the data that its rank wrote to the same rank before.
+class Wires {
+ public:
+  // Whether messages of several calls on a connection share its bandwidth, or take all of it one
+  // after the other, in the order in which they were written.
+  enum class Messages { share, in_order };
+
+  explicit Wires(Messages messages) : messages_(messages) {}
+
+  using Left = std::function<void()>;
+
+  // Data that `from` writes to `to` from `time` on. `data` identifies it until it has left.
+  void write(Actor from, Actor to, Seconds time, const void* data);
+  void has_left(Actor from, Actor to, const void* data);
+  // Sends a ready notification. Returns whether it leaves at once; else `left` is called then.
+  bool notify(Actor from, Actor to, Seconds now, Left left);
+  // Returns what keeps messages in order; nullptr where they share.
+  [[nodiscard]] Network::Connection* connection(Actor from, Actor to) {
+    return messages_ == Messages::in_order ? &wires_[{from, to}].connection : nullptr;
+  }
+
+ private:
+  struct Data {
+    const void* data;
+    Seconds written;
+  };
+  struct Notification {
+    std::vector<const void*> behind;  // data written before it that has not left
+    Left left;
+  };
+  struct Wire {
+    std::vector<Data> data;
+    std::vector<Notification> notifications;
+    Network::Connection connection;
+  };
+
+  Messages messages_;
+  std::map<std::pair<Actor, Actor>, Wire> wires_;
+};
 
 // Simulates one collective call: takes every actor's parts through the rounds of their channels. A
 // part posts round i when its rounds up to i - window are done. A transfer starts when both ends
@@ -23,8 +63,7 @@ namespace paceline::sim {
 class CollectiveRun {
  public:
   // `on_actor_done` is called once for each actor when all its parts are done, possibly within
-  // join(). Table and wires must outlive the run. Without wires a ready notification never queues
-  // behind data.
+  // join(). Table and wires must outlive the run. Without wires notifications never queue.
   CollectiveRun(const CallTable& table, Network& network, Wires* wires,
                 std::function<void(Actor)> on_actor_done);
 
@@ -97,11 +136,9 @@ class CollectiveRun {
 
   struct ChannelState {
     std::vector<Progress> progress;  // by part
-    // With a window above 1 the transfers from one part to another go in order, as over one TCP
-    // connection.
+    // With a window above 1 transfers between two parts go in order, as over a TCP connection.
     std::map<std::pair<Part, Part>, Network::Connection> connections;
-    // The rounds up to which a transfer is at its receiver, or has been: by shape and number. Kept
-    // for those that came early.
+    // By shape and number: the rounds up to which a transfer that came early is at its receiver.
     std::vector<std::vector<std::uint64_t>> arrived;
     std::map<Part, std::vector<Sending>> held;  // by receivers that have not notified yet
     std::map<NotificationKey, QueuedNotification> queued_notifications;
@@ -135,7 +172,7 @@ class CollectiveRun {
     return table_.channels[channel].shapes[shape].transfers()[number];
   }
   [[nodiscard]] Seconds notification_under_way(std::uint32_t channel, const Sending& sending) const;
-  Transfer* new_transfer();
+  Transfer* new_transfer(std::uint32_t channel, const Sending& sending, Transfer::Stage stage);
   void start(std::uint32_t channel, const Sending& sending);
   void write_in_order(PathId path, double bytes, Seconds notification, Transfer* tag,
                       Network::Connection* connection);

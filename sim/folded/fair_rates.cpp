@@ -17,8 +17,7 @@ FairRates::FairRates(const Island& island) {
   drop_links_that_never_fill();
 }
 
-// A GPU's link to its host is never full before the narrower NIC behind it, if all of its flows go
-// there.
+// A GPU's link to its host is never full before the narrower NIC that all of its flows go to.
 void FairRates::drop_links_that_never_fill() {
   std::vector<bool> dropped(links_.size());
   for (std::uint32_t link = 0; link < links_.size(); ++link) {

@@ -12,8 +12,7 @@ namespace paceline::sim {
 
 // Links whose flows share bandwidth, directly or through one another.
 struct Island {
-  // The links that a flow crosses: indices into `links`, each once. Flows on the same way have the
-  // same rate.
+  // The links that a flow crosses: indices into `links`, each once. A way's flows have one rate.
   using Way = std::vector<std::uint32_t>;
 
   std::vector<BytesPerSecond> links;

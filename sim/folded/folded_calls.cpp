@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -166,31 +165,28 @@ std::uint64_t colour_of(const collectives::Channel& channel, std::uint64_t struc
 void add_sends(const Plan& plan, const topology::Wire& wire, const topology::Fabric& fabric,
                Chunks chunks, std::uint32_t first_channel, const std::vector<Rank>& places,
                std::vector<SendRow>& rows) {
-  const std::uint32_t endpoints = plan.endpoints().value();
   const bool even = chunks == Chunks::even;
   const std::size_t first_row = rows.size();
   std::vector<double> means, different_means;  // of the rows; in the order of their coming
-  for_each_round(plan, [&](std::size_t channel, std::size_t shape, const Round& round,
-                           const Round* before) {
-    for (std::uint32_t from = 0; from < endpoints; ++from) {
-      for (const Send& send : round.sends(Rank(from))) {
-        const Rank sender = places[from], receiver = places[index(send.to)];
-        const topology::Path path = fabric.path(sender, receiver, wire);
-        const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
-        rows.push_back({index(sender), index(receiver),
-                        first_channel + static_cast<std::uint32_t>(channel), path.out, path.in,
-                        combined({shape, chunk,
-                                  kind_of(send, receiver, path.timing,
-                                          were_peers_if_it_matters(path, before, Rank(from), send),
-                                          fabric)})});
-        if (!even) continue;
-        means.push_back(send.chunk.partition.mean_elements());
-        if (different_means.empty() || different_means.back() != means.back()) {
-          different_means.push_back(means.back());
-        }
-      }
-    }
-  });
+  for_each_round(
+      plan, [&](std::size_t channel, std::size_t shape, const Round& round, const Round* before) {
+        collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const Send& send) {
+          const Rank sender = places[index(from)], receiver = places[index(send.to)];
+          const topology::Path path = fabric.path(sender, receiver, wire);
+          const std::uint64_t chunk = even ? even_kind(send.chunk) : exact_kind(send.chunk);
+          rows.push_back(
+              {index(sender), index(receiver), first_channel + static_cast<std::uint32_t>(channel),
+               path.out, path.in,
+               combined({shape, chunk,
+                         kind_of(send, receiver, path.timing,
+                                 were_peers_if_it_matters(path, before, from, send), fabric)})});
+          if (!even) return;
+          means.push_back(send.chunk.partition.mean_elements());
+          if (different_means.empty() || different_means.back() != means.back()) {
+            different_means.push_back(means.back());
+          }
+        });
+      });
   if (!even) return;
   const AlikeSizes sizes(std::move(different_means), plan);
   for (std::size_t i = 0; i < means.size(); ++i) {
@@ -221,10 +217,6 @@ void expect_one_receiver(const collectives::Channel& channel, std::uint32_t endp
   }
 }
 
-}  // namespace
-
-namespace {
-
 Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chunks) {
   const training::SimulatedCall& simulated = *call.simulated();
   std::vector<std::uint64_t> rounds;
@@ -249,8 +241,8 @@ Structure structure_of(const CollectiveCall& call, const Plan& plan, Chunks chun
 }  // namespace
 
 FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
-                         const std::function<bool(const Call&)>& takes_part, Actors actors)
-    : point_(point), chunks_(chunks), kind_(actors), jobs_(jobs_of(point)), fabric_(point.cluster) {
+                         const std::function<bool(const Call&)>& takes_part)
+    : point_(point), chunks_(chunks), jobs_(jobs_of(point)), fabric_(point.cluster) {
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
   Calls calls;
@@ -276,8 +268,7 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
 Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& planner) {
   std::vector<SendRow> rows;
   std::vector<std::uint64_t> channel_colours;
-  // Calls are ordered by count: the largest of a structure comes first, whose sizes are told apart
-  // best.
+  // The largest call of a structure comes first: its sizes are told apart best.
   for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
     if (call->known() != nullptr) continue;
     const Plan plan = planner.plan_of(*call);
@@ -287,19 +278,13 @@ Symmetry FoldedCalls::symmetry_of(const Calls& calls, const training::Planner& p
     for (const Job& job : jobs_) {
       const auto first_channel = static_cast<std::uint32_t>(channel_colours.size());
       for (const collectives::Channel& channel : plan.channels) {
-        const std::uint64_t colour = colour_of(channel, first_channels_.size());
-        const bool is_apart = kind_ == Actors::endpoints;
-        channel_colours.push_back(is_apart ? combined({colour, channel_colours.size()}) : colour);
+        channel_colours.push_back(colour_of(channel, first_channels_.size()));
       }
       add_sends(plan, call->simulated()->wire, fabric_, chunks_, first_channel,
                 places_of(point_, job, plan.endpoints()), rows);
     }
   }
-  std::vector<std::uint64_t> endpoint_colours = colours();
-  if (kind_ == Actors::endpoints) {
-    std::iota(endpoint_colours.begin(), endpoint_colours.end(), 0U);
-  }
-  return find_symmetry(fabric_, endpoint_colours, channel_colours, std::move(rows));
+  return find_symmetry(fabric_, colours(), channel_colours, std::move(rows));
 }
 
 std::vector<std::uint64_t> FoldedCalls::colours() const {
@@ -382,7 +367,7 @@ CallTable FoldedCalls::folded(std::size_t job, const Call& call, const Plan& pla
                           std::move(transfers));
     });
     for (const std::uint32_t first : folded.first_members) {
-      if (kind_ == Actors::classes) expect_one_receiver(plan.channels[c], first);
+      expect_one_receiver(plan.channels[c], first);
     }
     table.add_channel(folded.actor_of, std::move(shapes), plan.channels[c].window);
   }
@@ -438,8 +423,7 @@ AlikeSizes FoldedCalls::sizes_of(const Plan& plan,
   return {means_of(plan, first), plan, means_of(plan, last)};
 }
 
-// What a class sends when its first member sends this: transfers of one size to one class over the
-// same classes of links are one.
+// What a class sends: transfers of one size to one class over the same classes of links are one.
 void FoldedCalls::add_transfers(std::size_t job, const FoldedChannel& channel, Part from,
                                 const collectives::Sends& sends, const Round* before,
                                 const Call& call, const AlikeSizes& sizes,

@@ -24,9 +24,6 @@ enum class Chunks {
   even,   // all at their mean
 };
 
-// What an actor of a step stands for.
-enum class Actors { classes, endpoints };
-
 // Thrown when a point cannot be folded; says why.
 struct NotFolded : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -58,11 +55,9 @@ class FoldedCalls {
  public:
   using Tables = std::map<training::CollectiveCall, CallTable>;
 
-  // Takes the calls for which `takes_part` returns true. With Actors::endpoints each endpoint and
-  // each channel is a class of its own. Throws NotFolded.
+  // Takes the calls for which `takes_part` returns true. Throws NotFolded.
   FoldedCalls(const ResolvedPoint& point, Chunks chunks,
-              const std::function<bool(const training::CollectiveCall&)>& takes_part,
-              Actors actors = Actors::classes);
+              const std::function<bool(const training::CollectiveCall&)>& takes_part);
 
   // By job.
   [[nodiscard]] const std::vector<Tables>& tables() const { return tables_; }
@@ -72,8 +67,7 @@ class FoldedCalls {
   // How much longer than simulated a transfer may take, as a part of its time; 0 if exact.
   [[nodiscard]] double unevenness() const { return unevenness_; }
   // Says where the slowest transfers share links in rounds of many repeats. Even chunks stay in
-  // step there; chunks whose sizes or starts differ drift apart, and latencies of some hide behind
-  // bytes of others.
+  // step there; others drift apart, and hide latencies behind bytes.
   [[nodiscard]] SharedPace shared_pace() const;
 
  private:
@@ -109,7 +103,6 @@ class FoldedCalls {
 
   const ResolvedPoint& point_;
   Chunks chunks_;
-  Actors kind_;
   std::vector<Job> jobs_;
   topology::Fabric fabric_;
   Symmetry symmetry_;

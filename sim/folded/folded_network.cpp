@@ -51,8 +51,7 @@ void FoldedNetwork::find_islands(std::span<const LinkClass> links) {
   for (const auto& [group, path_ids] : members) add_island(path_ids, links);
 }
 
-// The links of a class together, in proportion to the flows of a path together: what keeps every
-// flow's share when classes differ in size.
+// The links of a class together, in proportion to a path's flows, which keeps every flow's share.
 void FoldedNetwork::add_island(const std::vector<PathId>& path_ids,
                                std::span<const LinkClass> links) {
   std::uint64_t unit = 0;  // flows that count as one
@@ -176,7 +175,7 @@ void FoldedNetwork::append_flows(std::vector<FlowState>& flows) const {
 }
 
 void FoldedNetwork::leap(Seconds time) {
-  PACELINE_EXPECTS(now() + time <= next_timer());
+  PACELINE_EXPECTS((now() + time).value() <= next_timer());
   set_forward(time.value());
   for (IslandState& island : islands_) island.updated += time.value();
 }

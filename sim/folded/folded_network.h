@@ -20,8 +20,7 @@ struct LinkClass {
   std::uint64_t links;
 };
 
-// A path of `flows` flows that start and end together, spread evenly over the links of each class
-// that they cross.
+// A path of flows that start and end together, spread evenly over the links of each class.
 struct FoldedPath {
   topology::MessageTiming timing;
   std::vector<std::uint32_t> link_classes;  // each once
@@ -39,8 +38,7 @@ class FoldedNetwork final : public Network {
     using std::runtime_error::runtime_error;
   };
 
-  // Adds its islands to `rates`, which must outlive the network. `effort_max` limits
-  // Rates::effort().
+  // Adds islands to `rates`, which must outlive it. `effort_max` limits Rates::effort().
   FoldedNetwork(std::span<const LinkClass> links, std::vector<FoldedPath> paths,
                 std::function<void(void* tag)> on_arrival, Rates& rates, std::uint64_t effort_max);
 
@@ -61,12 +59,7 @@ class FoldedNetwork final : public Network {
     Seconds left;
   };
   void append_flows(std::vector<FlowState>& flows) const;
-  // Number of events so far, those still to come included.
-  [[nodiscard]] std::uint64_t events() const { return events_made(); }
-  // Returns infinity where no timer is set.
-  [[nodiscard]] Seconds next_timer() const { return Seconds(Network::next_timer()); }
-  // Sets the clock forward and leaves the flows in the same state. Precondition: no timer goes off
-  // meanwhile.
+  // Sets the clock forward, flows staying as they are. Precondition: no timer goes off meanwhile.
   void leap(Seconds time);
 
  private:

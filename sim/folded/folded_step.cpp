@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <set>
 #include <span>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,7 +24,6 @@
 #include "models/units/parse.h"
 #include "sim/folded/collective_run.h"
 #include "sim/folded/folded_network.h"
-#include "sim/folded/regime.h"
 #include "sim/folded/step_run.h"
 
 namespace paceline::sim {
@@ -61,8 +65,7 @@ bool calls_in_turn(const ResolvedPoint& point) {
   return in_flight <= 1;
 }
 
-// The pairs of sender and receiver between which data go, and those whose sender waits for a ready
-// notification.
+// Pairs of sender and receiver of data, and those whose sender waits for a ready notification.
 struct SendingPairs {
   std::set<std::pair<Rank, Rank>> data, notified;
 
@@ -72,16 +75,14 @@ struct SendingPairs {
     const auto place = [&](Rank endpoint) { return place_of(point, jobs.front(), endpoint); };
     for (const collectives::Channel& channel : plan.channels) {
       collectives::for_each_round(channel, [&](const auto& round, const auto* before) {
-        for (std::uint32_t r = 0; r < plan.endpoints().value(); ++r) {
-          for (const collectives::Send& send : round.sends(Rank(r))) {
-            const std::pair pair(Rank(r), send.to);
-            data.insert(pair);
-            const bool were_peers =
-                before == nullptr || collectives::were_peers(before, Rank(r), send.to);
-            const topology::Path path = fabric.path(place(Rank(r)), place(send.to));
-            if (path.timing.needs_notification(were_peers)) notified.insert(pair);
-          }
-        }
+        collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const auto& send) {
+          const std::pair pair(from, send.to);
+          data.insert(pair);
+          const bool were_peers =
+              before == nullptr || collectives::were_peers(before, from, send.to);
+          const topology::Path path = fabric.path(place(from), place(send.to));
+          if (path.timing.needs_notification(were_peers)) notified.insert(pair);
+        });
       });
     }
   }
@@ -116,19 +117,9 @@ bool notifications_queue(const ResolvedPoint& point) {
   return false;
 }
 
-// Gloo writes a message whole. Where several are in flight both ways, their order decides when
-// ranks get what they send on; rings that all go the same way stay in step, and it makes no
-// difference. Messages of plans on Gloo are written in pieces that take turns.
-Wires wires_of(const ResolvedPoint& point) {
-  const bool are_whole = point.cluster.network.receives == topology::Receives::announced;
-  return Wires(are_whole && notifications_queue(point) ? Wires::Messages::in_order
-                                                       : Wires::Messages::share);
-}
-
 namespace {
 
-// The effort of following the classes through a call, in transfers: rounds that may repeat are
-// skipped after some, if they do.
+// The effort of following a call's classes, in transfers: rounds that repeat are skipped.
 double work_of(const CallTable& table) {
   constexpr std::uint64_t until_alike = 64;
   double work = 0;
@@ -190,6 +181,211 @@ void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPar
   refuse_too_much_work(point, calls, work);
 }
 
+// Skips rounds that repeat exactly.
+//
+// Rounds of the same shape and size settle into a steady state: after a period of a few rounds
+// every flow and every actor is in the same state again. All periods are the same until the next
+// timer, shape or size, so the clock is set forward by whole periods.
+//
+// Where many calls wait while few move, comparing states takes longer than simulating a round. Some
+// rounds are not compared then, so that comparing takes at most as long as simulating.
+class Regime {
+ public:
+  // `steps` are all that run on the network; they must outlive this.
+  Regime(std::span<const std::unique_ptr<StepRun>> steps, FoldedNetwork& network)
+      : steps_(steps), network_(network) {}
+
+  // Skips what repeats earlier states. Call it when all events of a round's begin have happened.
+  void look();
+
+ private:
+  struct Snapshot {
+    Seconds time;
+    std::vector<const CollectiveRun*> calls;  // that are in flight
+    std::vector<std::uint64_t> rounds;        // posted: by call, channel and part
+    std::vector<std::uint64_t> state;         // what must be the same
+    std::vector<std::uint64_t> flow_rounds;   // of each flow in flight
+    std::vector<std::size_t> flow_channels;   // likewise, counted over all calls
+    std::vector<Seconds> left;                // ages of posted rounds, then of each flow
+
+    [[nodiscard]] std::size_t size() const {
+      return calls.size() + rounds.size() + state.size() + flow_rounds.size() + left.size();
+    }
+  };
+
+  // Returns by how many rounds each part of each channel has moved on; empty where states differ.
+  [[nodiscard]] static std::vector<std::uint64_t> moved(std::span<CollectiveRun* const> calls,
+                                                        const Snapshot& before,
+                                                        const Snapshot& now);
+  [[nodiscard]] bool has_looked_enough() const;
+  [[nodiscard]] Snapshot take(std::span<CollectiveRun* const> calls) const;
+  void append_flows(std::span<CollectiveRun* const> calls, Snapshot& snapshot) const;
+  bool leap(std::span<CollectiveRun* const> calls, const Snapshot& before, const Snapshot& now);
+
+  std::span<const std::unique_ptr<StepRun>> steps_;
+  FoldedNetwork& network_;
+  std::deque<Snapshot> recent_;  // the latest ones, newest last
+  Snapshot anchor_;              // for longer periods: renewed after 1, 2, 4, ... looks
+  std::uint64_t looks_ = 0;
+  std::uint64_t looked_at_ = 0;  // sizes of all snapshots
+};
+
+// Two snapshots are the same when what is left differs by less than this part of the time between
+// them. A leap's error is no more than this part of its time.
+constexpr double same_part = 1e-8;
+
+// Rounding of a clock that has come this far.
+double rounding(Seconds time) { return 16 * std::numeric_limits<double>::epsilon() * time.value(); }
+
+constexpr std::size_t recent_max = 4;  // periods are mostly of one round
+
+// An event takes 0.3 to 1 us to follow, an entry of a snapshot some nanoseconds to take and to
+// compare. Rounds in which all moves, and those of short simulations, always may be looked at.
+constexpr std::uint64_t entries_an_event = 16, entries_free = 10'000'000;
+
+bool Regime::has_looked_enough() const {
+  return looked_at_ > entries_free + entries_an_event * network_.events_made();
+}
+
+Regime::Snapshot Regime::take(std::span<CollectiveRun* const> calls) const {
+  Snapshot snapshot{network_.now(), {calls.begin(), calls.end()}, {}, {}, {}, {}, {}};
+  for (const CollectiveRun* call : calls) {
+    snapshot.state.push_back(call->round_counters());
+    call->append_rounds(snapshot.rounds);
+    call->append_state(snapshot.state);
+    call->append_ages(snapshot.left);
+  }
+  // Calls that came and went between two snapshots do not come again.
+  for (const auto& step : steps_) snapshot.state.push_back(step->calls_begun());
+  append_flows(calls, snapshot);
+  return snapshot;
+}
+
+// In an order of their own: by call, channel, shape, number and round.
+void Regime::append_flows(std::span<CollectiveRun* const> calls, Snapshot& snapshot) const {
+  struct Place {
+    std::size_t call, first_channel;
+  };
+  std::unordered_map<const CollectiveRun*, Place> places;
+  std::size_t channels = 0;
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    places.emplace(calls[number], Place{number, channels});
+    channels += calls[number]->channels();
+  }
+  struct PlacedFlow {
+    Place place;
+    const CollectiveRun::Transfer* transfer;
+    FoldedNetwork::FlowState state;
+
+    [[nodiscard]] auto order() const {
+      return std::tuple(place.call, transfer->channel, transfer->shape, transfer->number,
+                        transfer->round);
+    }
+  };
+  std::vector<FoldedNetwork::FlowState> states;
+  network_.append_flows(states);
+  std::vector<PlacedFlow> flows;
+  for (const FoldedNetwork::FlowState& state : states) {
+    const auto* transfer = static_cast<const CollectiveRun::Transfer*>(state.tag);
+    flows.push_back({places.at(transfer->run), transfer, state});
+  }
+  std::ranges::sort(flows, {}, &PlacedFlow::order);
+  for (const auto& [place, transfer, state] : flows) {
+    for (const std::uint64_t part :
+         {std::uint64_t{place.call}, std::uint64_t{transfer->channel},
+          std::uint64_t{transfer->shape}, std::uint64_t{transfer->number},
+          static_cast<std::uint64_t>(transfer->stage), static_cast<std::uint64_t>(state.phase)}) {
+      snapshot.state.push_back(part);
+    }
+    snapshot.flow_rounds.push_back(transfer->round);
+    snapshot.flow_channels.push_back(place.first_channel + transfer->channel);
+    snapshot.left.push_back(state.left);
+  }
+}
+
+std::vector<std::uint64_t> Regime::moved(std::span<CollectiveRun* const> calls,
+                                         const Snapshot& before, const Snapshot& now) {
+  const Seconds period = now.time - before.time;
+  if (before.calls != now.calls || before.state != now.state ||
+      before.left.size() != now.left.size() || period <= Seconds(0)) {
+    return {};
+  }
+  const double grain = std::max(same_part * period.value(), rounding(now.time));
+  for (std::size_t i = 0; i < now.left.size(); ++i) {
+    if (std::abs((now.left[i] - before.left[i]).value()) > grain) return {};
+  }
+  // In a channel all move by as many rounds, or stand.
+  std::vector<std::uint64_t> moved(now.rounds.size());
+  std::vector<std::uint64_t> by_channel;
+  std::size_t counter = 0;
+  for (const CollectiveRun* call : calls) {
+    for (std::size_t c = 0; c < call->channels(); ++c) {
+      std::uint64_t& of_channel = by_channel.emplace_back();
+      for (std::size_t part = 0; part < call->parts(c); ++part, ++counter) {
+        moved[counter] = now.rounds[counter] - before.rounds[counter];
+        if (moved[counter] == 0) continue;
+        if (of_channel != 0 && moved[counter] != of_channel) return {};
+        of_channel = moved[counter];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < now.flow_rounds.size(); ++i) {
+    if (now.flow_rounds[i] - before.flow_rounds[i] != by_channel[now.flow_channels[i]]) return {};
+  }
+  return moved;
+}
+
+bool Regime::leap(std::span<CollectiveRun* const> calls, const Snapshot& before,
+                  const Snapshot& now) {
+  const auto moved_by = moved(calls, before, now);
+  if (moved_by.empty()) return false;
+  const Seconds period = now.time - before.time;
+  const Seconds next_timer(network_.next_timer());
+  std::uint64_t times =
+      static_cast<std::uint64_t>(std::min(1e18, (next_timer - now.time) / period));
+  // The quotient may be rounded up to a whole number.
+  while (times > 0 && now.time + period * static_cast<double>(times) > next_timer) --times;
+  std::size_t first = 0;
+  for (const CollectiveRun* call : calls) {
+    times =
+        std::min(times, call->leaps(std::span(moved_by).subspan(first, call->round_counters())));
+    first += call->round_counters();
+  }
+  if (times == 0) return false;
+  network_.leap(period * static_cast<double>(times));
+  first = 0;
+  for (CollectiveRun* call : calls) {
+    call->leap(std::span(moved_by).subspan(first, call->round_counters()), times,
+               period * static_cast<double>(times));
+    first += call->round_counters();
+  }
+  return true;
+}
+
+void Regime::look() {
+  if (has_looked_enough()) return;
+  std::vector<CollectiveRun*> calls;
+  for (const auto& step : steps_) {
+    const auto live = step->live_calls();
+    calls.insert(calls.end(), live.begin(), live.end());
+  }
+  Snapshot now = take(calls);
+  looked_at_ += now.size();
+  bool leapt = false;
+  for (auto before = recent_.rbegin(); before != recent_.rend() && !leapt; ++before) {
+    leapt = leap(calls, *before, now);
+  }
+  if (!leapt && looks_ > 0) leapt = leap(calls, anchor_, now);
+  if (leapt) {
+    recent_.clear();
+    looks_ = 0;
+    return;
+  }
+  if (std::has_single_bit(++looks_)) anchor_ = now;
+  recent_.push_back(std::move(now));
+  if (recent_.size() > recent_max) recent_.pop_front();
+}
+
 // A simulation of some of a point's operations, which shares its rates with others.
 class FoldedSimulation {
  public:
@@ -197,16 +393,14 @@ class FoldedSimulation {
 
   // Throws NotFolded.
   FoldedSimulation(const ResolvedPoint& point, Chunks chunks, Rates& rates,
-                   std::uint64_t sharing_effort, const TakesPart& takes_part, Actors actors)
+                   std::uint64_t sharing_effort, const TakesPart& takes_part)
       : point_(point),
-        kind_(actors),
-        calls_(point, chunks, takes_part, actors),
+        calls_(point, chunks, takes_part),
         network_(calls_.links(), calls_.paths(), CollectiveRun::arrived, rates, sharing_effort) {}
 
   [[nodiscard]] const FoldedCalls& calls() const { return calls_; }
 
-  // The first `jobs` jobs; returns the first one's trace. Throws NotFolded, also when following the
-  // classes takes too long.
+  // The first `jobs` jobs; returns the first one's trace. Throws NotFolded, also for too much work.
   StepTrace run(const training::StepProgram& program, std::span<const Job> jobs,
                 const TableOf& table_of) {
     double work = 0;
@@ -222,9 +416,8 @@ class FoldedSimulation {
       const auto table = [&, j](training::OperationId id) -> const CallTable& {
         return table_of(j, *call_of(program.operations[id]));
       };
-      auto wires = kind_ == Actors::endpoints ? std::optional(wires_of(point_)) : std::nullopt;
       steps.push_back(std::make_unique<StepRun>(program, actors_of(point_, j, calls_.actors()[j]),
-                                                network_, table, std::move(wires)));
+                                                network_, table));
       network_.at(jobs[j].start, [step = steps.back().get()] { step->start(); });
     }
     Regime regime(steps, network_);
@@ -238,7 +431,6 @@ class FoldedSimulation {
 
  private:
   const ResolvedPoint& point_;
-  Actors kind_;
   FoldedCalls calls_;
   FoldedNetwork network_;
 };
@@ -336,17 +528,26 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
   }
 }
 
-// With endpoints for actors: exact chunks.
-Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
+}  // namespace
+
+bool one_call_at_a_time(const ResolvedPoint& point) {
+  return jobs_of(point).size() == 1 && calls_in_turn(point);
+}
+
+Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
+  PACELINE_EXPECTS(!find_fault(point.program));
+  if (notifications_queue(point)) {
+    throw NotFolded("ready notifications queue behind data to the same rank");
+  }
   const bool all_take_part = chunks == Chunks::exact || !one_call_at_a_time(point);
   const auto takes_part = [&](const CollectiveCall& call) {
     return all_take_part || !is_rooted(call) || call.known() != nullptr;
   };
-  const double transfers = cost::transfers_about(point);
+  const double transfers = cost::work_about(point).transfers;
   const std::uint64_t sharing_effort = sharing_effort_max(point, transfers);
-  if (actors == Actors::classes && !point.force) refuse_many_sizes(point, chunks, takes_part);
+  if (!point.force) refuse_many_sizes(point, chunks, takes_part);
   Rates rates;
-  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part, actors);
+  FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
   std::map<CollectiveCall, ApartCall> apart;
   for (const training::Operation& operation : point.program.operations) {
     const CollectiveCall* call = call_of(operation);
@@ -355,7 +556,7 @@ Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(
         point, chunks, rates, sharing_effort,
-        [&](const CollectiveCall& other) { return other == *call; }, actors);
+        [&](const CollectiveCall& other) { return other == *call; });
     entry->second.tables = empty_tables(step.calls().actors());
   }
   const Evened alike = evened(point, step.calls(), apart);
@@ -375,25 +576,6 @@ Result simulated(const ResolvedPoint& point, Chunks chunks, Actors actors) {
   add_counts_and_notes(point, step.calls(), apart, result);
   add_notes(point, alike, result);
   return result;
-}
-
-}  // namespace
-
-bool one_call_at_a_time(const ResolvedPoint& point) {
-  return jobs_of(point).size() == 1 && calls_in_turn(point);
-}
-
-Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
-  PACELINE_EXPECTS(!find_fault(point.program));
-  if (notifications_queue(point)) {
-    throw NotFolded("ready notifications queue behind data to the same rank");
-  }
-  return simulated(point, chunks, Actors::classes);
-}
-
-Result simulate_each(const ResolvedPoint& point) {
-  PACELINE_EXPECTS(!find_fault(point.program));
-  return simulated(point, Chunks::exact, Actors::endpoints);
 }
 
 }  // namespace paceline::sim

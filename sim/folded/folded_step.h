@@ -2,12 +2,10 @@
 
 #include "models/run/resolved_point.h"
 #include "sim/folded/folded_calls.h"
-#include "sim/folded/wires.h"
 
 namespace paceline::sim {
 
-// Simulates a step of one rank of each symmetry class: flows get max-min rates, and rounds that
-// repeat are skipped.
+// Simulates one rank of each symmetry class at max-min rates, and skips rounds that repeat.
 //
 // With Chunks::exact the result equals a simulation of all flows but for rounding. With
 // Chunks::even and one call at a time, broadcasts and reductions to one rank, which make all ranks
@@ -19,13 +17,6 @@ namespace paceline::sim {
 // std::logic_error when operations are left that wait for one another.
 [[nodiscard]] Result simulate_folded(const ResolvedPoint& point, Chunks chunks);
 
-// Follows every rank, as a simulation of all flows does, and equals it but for rounding. Throws
-// NotFolded when that takes too long.
-[[nodiscard]] Result simulate_each(const ResolvedPoint& point);
-
-// What messages of the point's calls do on the connections between ranks.
-[[nodiscard]] Wires wires_of(const ResolvedPoint& point);
-
 // Whether ready notifications may queue behind data: two ranks send to each other and have several
 // rounds in flight. Classes do not record which ranks those are: simulate_folded throws.
 [[nodiscard]] bool notifications_queue(const ResolvedPoint& point);
@@ -33,8 +24,7 @@ namespace paceline::sim {
 // Whether transfers of one call only are in flight at any time: one job, and no lane that keeps
 // several calls in flight. Otherwise chunk sizes decide which flows run at the same time, and so
 // how they share bandwidth: taking chunks as even was seen to change steps by up to 4 %, against
-// 0.04 % (600 random steps of up to 40 ranks and a million elements or more that shared no links,
-// against flow).
+// 0.04 % (600 random steps of up to 40 ranks that shared no links, against flow).
 [[nodiscard]] bool one_call_at_a_time(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

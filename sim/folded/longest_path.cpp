@@ -14,8 +14,7 @@ namespace {
 using Place = LongestPath::Place;
 using Piece = LongestPath::Piece;
 
-// A box that was cut so often for each number may be so many times as far off; one that was cut the
-// most is not cut again.
+// A box cut so often for each number may be `slacks` times as far off, and is cut so often at most.
 constexpr std::size_t cuts_right = 1, cuts_max = 2;
 constexpr std::array<double, 2> slacks{2, 4};
 
@@ -208,8 +207,7 @@ std::vector<Place> LongestPath::places_to_check(const Box& box) {
   return places;
 }
 
-// Whether pieces that are learnt anew are right in all of a box, within `slack` times what they may
-// be off, if the function is convex there.
+// Whether pieces learnt anew are right, within `slack` times what they may be off, in a convex box.
 bool LongestPath::is_convex(Box& box, const Value& value, double slack) {
   box.pieces.clear();
   for (int pass = 0; pass < passes_max && box.pieces.size() <= pieces_max; ++pass) {
@@ -243,8 +241,7 @@ void LongestPath::look_at(Box& box, const Value& value) {
   }
 }
 
-// Lines between values lie above a bend; the pieces of these places that are above none of the
-// values do not.
+// Lines between values lie above a bend; pieces that are above none of the values do not.
 void LongestPath::look_at_rough(Box& box, const Value& value) {
   const std::vector<Place> places = grid_of(box);
   box.pieces.clear();

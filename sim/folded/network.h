@@ -20,8 +20,7 @@ inline constexpr double simultaneous_s = 1e-13;
 // A path of flows; each network numbers its own.
 using PathId = std::uint32_t;
 
-// A simulated clock, timers on it, and flows: what running a step needs. Networks differ in how
-// flows share bandwidth.
+// A simulated clock, timers on it, and flows. Networks differ in how flows share bandwidth.
 //
 // A flow waits for its path's latency (with rendezvous, thrice), then for its place in its
 // connection, and then moves: it has its share of bandwidth until its bytes have left. Where
@@ -56,6 +55,10 @@ class Network {
   [[nodiscard]] virtual const topology::MessageTiming& timing(PathId path) const = 0;
   // Called when a round begins that may repeat.
   virtual void round_begins() {}
+  // Numbers of events so far, those still to come included, and of flows.
+  [[nodiscard]] std::uint64_t events_made() const { return events_made_; }
+  [[nodiscard]] std::uint64_t flows_sent() const { return flows_sent_; }
+  [[nodiscard]] double next_timer() const;  // infinity where none is set
 
   enum class Phase : std::uint8_t { latency, waiting, moving, handed_back };
   struct Flow {
@@ -82,9 +85,6 @@ class Network {
 
   // Infinity where nothing is left to happen.
   [[nodiscard]] double next_event() const;
-  [[nodiscard]] double next_timer() const;
-  [[nodiscard]] std::uint64_t events_made() const { return events_made_; }
-  [[nodiscard]] std::uint64_t flows_sent() const { return flows_sent_; }
   [[nodiscard]] const std::deque<Flow>& pool() const { return pool_; }
   void set_clock(double now) { now_ = now; }
   // Lets all that happens now happen.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/cost/calls_alone.h"
-#include "models/cost/deep_trees.h"
 #include "models/cost/effort.h"
 #include "models/cost/plan_cost.h"
 #include "models/text/number.h"
@@ -20,13 +19,11 @@ namespace {
 
 // To the element, ranks that do not divide the count are all different, and so are ranks that a
 // broadcast lets go one after another: each is followed, at half a microsecond a transfer. Above
-// this many, chunks are taken as even and rooted calls as left together, unless that would change
-// too much.
+// this many, chunks are taken as even and rooted calls as left together.
 constexpr double few_transfers_max = 1e5;
 
 // The same where ranks leave rooted calls apart and are asked to (ResolvedPoint::each_rank). Even
-// chunks alone change steps of shipped scenarios by less than 1e-6; that ranks leave a broadcast of
-// 4 KiB 34 us apart shortens the last rank's later calls by 16 us each.
+// chunks alone change steps of shipped scenarios by less than 1e-6.
 constexpr double transfers_of_each_rank_max = 1e6;
 
 bool has_several_calls(const training::StepProgram& program) {
@@ -52,8 +49,7 @@ bool leave_apart(const ResolvedPoint& point) {
          });
 }
 
-// Whether to follow every rank. Where equal chunks are no good approximation, that is as long as
-// may be. Throws NotFolded.
+// Whether to follow every rank: as long as may be where equal chunks will not do. Throws NotFolded.
 bool follows_every_rank(const ResolvedPoint& point, double transfers) {
   if (!one_call_at_a_time(point)) return transfers <= cost::flow_transfers_max;
   return transfers <= few_transfers_max ||
@@ -69,15 +65,6 @@ Seconds by_formula(const ResolvedPoint& one) {
                                        topology::Fabric(one.cluster), call.element_size, starts,
                                        call.simulated()->wire);
   return *std::ranges::max_element(ends);
-}
-
-// Each of its ranks.
-Result followed(const ResolvedPoint& point) {
-  try {
-    return simulate_each(point);
-  } catch (const NotFolded& reason) {
-    throw NotSimulated(reason.what(), true);
-  }
 }
 
 // Throws NotFolded.
@@ -129,23 +116,9 @@ class CallsAlone {
   }
 
  private:
-  // Of calls with more transfers not every rank is simulated, which takes 2 to 5 us a transfer
-  // (cost::flow_time).
-  static constexpr double followed_max = 1e6;
-
-  [[nodiscard]] static Result result_of(const ResolvedPoint& one) {
-    const double transfers = cost::transfers_about(one);
-    try {
-      return fold(one, transfers);
-    } catch (const NotFolded&) {
-      if (transfers > followed_max) throw;
-    }
-    return followed(one);
-  }
-
   Seconds simulated(const ResolvedPoint& one) {
     try {
-      const Seconds step = result_of(one).totals.step;
+      const Seconds step = fold(one, cost::work_about(one).transfers).totals.step;
       ++simulated_;
       return step;
     } catch (const NotFolded& reason) {
@@ -209,7 +182,7 @@ cost::PredictedStep folded_time(const ResolvedPoint& point) {
     try {
       return folded(point).totals.step;
     } catch (const NeedsFlow&) {
-      return followed(point).totals.step;  // near enough to choose by
+      return by_formula(point);  // near enough to choose by
     }
   } catch (const NotSimulated& reason) {
     return cost::NotPredicted{reason.what()};

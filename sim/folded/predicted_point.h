@@ -20,20 +20,19 @@ struct NeedsFlow : NotSimulated {
   explicit NeedsFlow(const std::string& reason) : NotSimulated(reason, false) {}
 };
 
-// What predict_folded() takes for a point without automatic calls, or why it does not.
+// The step of a point of one call as far as algorithms are chosen by it: folded, by formula where
+// ranks cannot be folded, or why there is none. Precondition: the call is not automatic.
 [[nodiscard]] cost::PredictedStep folded_time(const ResolvedPoint& point);
 
 // Gives the point's automatic calls their algorithms by their folded times
-// (cost::choose_automatically), and returns what was chosen. Throws NotSimulated where none can be
-// predicted for a call.
+// (cost::choose_automatically), and returns them. Throws NotSimulated where a call has none.
 [[nodiscard]] Assumptions choose_algorithms(ResolvedPoint& point);
 
 // Predicts a point in this process, its automatic calls by choose_algorithms(). Simulates one rank
 // of each symmetry class; where that is too much, every call alone, which the result's notes say.
 // Points of up to 50,000 transfers equal a simulation of all flows but for rounding.
 //
-// Throws NeedsFlow, NotSimulated, also where find_fault() finds one, and std::logic_error when
-// operations are left that wait for one another.
+// Throws NeedsFlow, NotSimulated, also for a find_fault(), and std::logic_error as StepRun::trace.
 [[nodiscard]] Result predict_folded(ResolvedPoint point);
 
 }  // namespace paceline::sim

@@ -12,7 +12,6 @@
 #include "sim/folded/call_table.h"
 #include "sim/folded/collective_run.h"
 #include "sim/folded/network.h"
-#include "sim/folded/wires.h"
 
 namespace paceline::sim {
 
@@ -29,19 +28,16 @@ struct StepActor {
 // transfers. training::Scheduler decides what may start when.
 class StepRun {
  public:
-  // Returns the table of an operation's call, which must outlive the step. Actor i of the step is
-  // actor i of the table.
+  // The table of an operation's call, with the step's actors; it must outlive the step.
   using TableOf = std::function<const CallTable&(training::OperationId)>;
 
-  // With `wires`, which need an actor per rank, ready notifications queue behind data written
-  // before.
+  // With `wires`, which need an actor per rank, notifications queue behind data.
   StepRun(const training::StepProgram& program, std::vector<StepActor> actors, Network& network,
           TableOf table_of, std::optional<Wires> wires = std::nullopt);
 
   // Starts all operations without dependencies; the rest follows on the network's clock.
   void start();
-  // Returns the times of the ranks once the network has run. Throws std::logic_error when
-  // operations are left that wait for one another.
+  // The ranks' times once the network has run. std::logic_error: operations wait for one another.
   [[nodiscard]] StepTrace trace() const;
 
   // Returns the calls that some actor has joined and not all have left, in the program's order.
@@ -64,8 +60,7 @@ class StepRun {
     CollectiveRun* run;
     Actor actors_left;
   };
-  // Of all calls that were joined, until the end: a run reports its last actor from its own code,
-  // so it cannot be dropped there.
+  // Of all calls that were joined: a run reports its last actor from its own code.
   std::vector<std::unique_ptr<CollectiveRun>> runs_;
   std::map<training::OperationId, LiveCall> live_;
   std::vector<training::Scheduler> schedulers_;  // by actor, once the step has started

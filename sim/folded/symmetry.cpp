@@ -15,8 +15,7 @@ namespace {
 
 using stats::mixed;
 
-// Numbers for colours, in the order of their coming: a hash table of open addressing, for there are
-// some hundred thousand of them a pass.
+// Numbers for colours, as they come: a hash table of open addressing, for 1e5 of them a pass.
 class ColourNumbers {
  public:
   explicit ColourNumbers(std::size_t colours_max)
@@ -89,11 +88,8 @@ class Refinement {
   [[nodiscard]] Symmetry symmetry() const {
     Symmetry result;
     ColourNumbers endpoint_numbers(endpoints_.size());
-    for (std::uint32_t e = 0; e < endpoints_.size(); ++e) {
-      const std::uint32_t number = endpoint_numbers.number_of(endpoints_[e]);
-      if (number == result.endpoints.size()) result.endpoints.emplace_back();
-      result.endpoint_class.push_back(number);
-      result.endpoints[number].members.push_back(e);
+    for (const std::uint64_t colour : endpoints_) {
+      result.endpoint_class.push_back(endpoint_numbers.number_of(colour));
     }
     ColourNumbers link_numbers(links_.size());
     for (std::size_t link = 0; link < links_.size(); ++link) {
@@ -195,8 +191,7 @@ class Refinement {
     return hops;
   }
 
-  // Along the lanes of two pairs of GPUs, each of which is the first of some way and the second of
-  // another.
+  // Along the lanes of two pairs of GPUs, each the first of some way and the second of another.
   [[nodiscard]] bool leads_over_a_neighbour(const topology::Port& port) const {
     return port.link_count == 2 &&
            std::ranges::all_of(fabric_.links_of(port), [&](topology::LinkId link) {
@@ -204,8 +199,7 @@ class Refinement {
            });
   }
 
-  // Those of a node's pairs; alike are only those of the same pair of different nodes, which a
-  // fabric has in the same order.
+  // Alike are only lanes of the same pair of different nodes, which a fabric has in one order.
   void keep_lanes_apart() {
     std::vector<std::size_t> lanes;
     for (std::size_t link = 0; link < links_.size(); ++link) {

@@ -19,8 +19,7 @@ struct SendRow {
 };
 
 // Endpoints, channels and links in classes that behave alike: an equitable partition, found by
-// colour refinement (McKay, Congressus Numerantium 30, 1981). What starts alike stays alike, at any
-// time and at any rates.
+// colour refinement (McKay, Congressus Numerantium 30, 1981). What starts alike stays alike.
 //
 // What is compared is an endpoint's part in a channel. Parts of the same class send and receive the
 // same kinds of transfers, to and from parts of the same classes, over links of the same classes.
@@ -31,19 +30,13 @@ struct SendRow {
 // class of endpoints: each is the first of one ring and the second of another.
 class Symmetry {
  public:
-  struct EndpointClass {
-    std::vector<std::uint32_t> members;  // ascending, at least one
-  };
-
   std::vector<std::uint32_t> endpoint_class;  // by endpoint
-  std::vector<EndpointClass> endpoints;       // by first member
   std::vector<std::uint32_t> link_class;      // by link
   std::vector<LinkClass> links;
   std::vector<std::uint32_t> channel_class;  // by channel
   std::vector<std::uint64_t> parts;          // by class: how many there are
 
-  // Returns the class of an endpoint's part in a channel; nullopt where it neither sends nor
-  // receives.
+  // The class of an endpoint's part in a channel; nullopt where it takes no part.
   [[nodiscard]] std::optional<std::uint32_t> part_class(std::uint32_t channel,
                                                         std::uint32_t endpoint) const;
 

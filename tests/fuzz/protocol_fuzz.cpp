@@ -47,7 +47,7 @@ constexpr std::uint32_t ranks_max = 64;
 constexpr double transfers_max = 2e4;
 
 cost::PredictedStep predicted(const ResolvedPoint& point) {
-  if (find_fault(point.program) || cost::transfers_about(point) > transfers_max) {
+  if (find_fault(point.program) || cost::work_about(point).transfers > transfers_max) {
     return cost::NotPredicted{"too many"};
   }
   try {

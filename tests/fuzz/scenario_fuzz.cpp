@@ -42,7 +42,7 @@ constexpr std::size_t layers_max = 1000;
 constexpr double transfers_max = 1e5;
 
 void predict(const ResolvedPoint& point) {
-  if (cost::transfers_about(point) > transfers_max) return;
+  if (cost::work_about(point).transfers > transfers_max) return;
   try {
     const double step = sim::predict_folded(point).totals.step.value();
     if (std::isfinite(step) && step >= 0) return;

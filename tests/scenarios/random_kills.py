@@ -11,7 +11,7 @@ done are in it, and it says that it is not complete; no process, no file of ours
 Prints a line for each run that breaks a rule, and a table. Exit code 1 when there is one.
 
 Result, two cores, Debian 12, November 2026: seeds 1 and 23, 100 runs each, none broke a rule; seed 7, 100 runs, one of which had not begun. Found by it before: SimGrid wrote about
-its actors, and ended by a segmentation fault, where a simulation got SIGINT (sim/simgrid_settings.cpp).
+its actors, and ended by a segmentation fault, where a simulation got SIGINT (sim/flow/flow_network.cpp).
 """
 
 import collections

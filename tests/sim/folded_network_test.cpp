@@ -244,10 +244,10 @@ TEST(FoldedNetwork, HandsBackFlowsThatEndTogetherInTheOrderOfTheirSending) {
 TEST(FoldedNetwork, KnowsItsNextTimer) {
   OneLink link(0);
   FoldedNetwork& network = link.network();
-  EXPECT_EQ(network.next_timer(), Seconds(std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(Seconds(network.next_timer()), Seconds(std::numeric_limits<double>::infinity()));
   network.at(Seconds(7), [] {});
-  network.at(Seconds(3), [&] { EXPECT_EQ(network.next_timer(), Seconds(7)); });
-  EXPECT_EQ(network.next_timer(), Seconds(3));
+  network.at(Seconds(3), [&] { EXPECT_EQ(Seconds(network.next_timer()), Seconds(7)); });
+  EXPECT_EQ(Seconds(network.next_timer()), Seconds(3));
   network.run([] {});
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "models/collectives/registry.h"
-#include "models/cost/deep_trees.h"
+#include "models/cost/calls_alone.h"
 #include "sim/flow/flow_step.h"
 #include "sim/folded/folded_calls.h"
 #include "sim/folded/folded_step.h"

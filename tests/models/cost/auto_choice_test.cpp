@@ -50,9 +50,7 @@ TEST(AutomaticChoice, OfNoAlgorithmSaysWhyOfEach) {
     EXPECT_EQ(what.rfind("no algorithm could be predicted for the all_reduce of 4MB: ", 0), 0U)
         << what;
     EXPECT_NE(what.find("ring: ring is too much; "), std::string::npos) << what;
-    EXPECT_TRUE(std::ranges::any_of(none.left_out, [](const LeftOut& one) {
-      return one.algorithm == "direct" && one.reason == "direct is too much";
-    }));
+    EXPECT_NE(what.find("direct: direct is too much"), std::string::npos) << what;
   }
 }
 

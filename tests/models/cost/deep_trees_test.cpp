@@ -1,10 +1,10 @@
-#include "models/cost/deep_trees.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "models/cost/calls_alone.h"
 
 namespace paceline::cost {
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/collectives/round_table.h"
 #include "models/cost/nccl_call.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
@@ -106,14 +105,13 @@ Seconds in_rounds(const collectives::Plan& plan, const topology::Fabric& fabric,
     std::size_t first = 0;
     for (const collectives::Round& shape : channel.rounds) {
       rounds.resize(std::max<std::size_t>(rounds.size(), first + shape.repeats));
-      const collectives::RoundTable table(shape, plan.endpoints());
-      for (const auto& one : table.transfers()) {
-        const topology::Path path = fabric.path(one.from, one.to, wire);
+      collectives::for_each_send(shape, plan.endpoints(), [&](Rank from, const auto& send) {
+        const topology::Path path = fabric.path(from, send.to, wire);
         for (std::uint64_t repeat = 0; repeat < shape.repeats; ++repeat) {
-          const Bytes bytes = one.chunk.at(repeat).count * element_size;
+          const Bytes bytes = send.chunk.at(repeat).count * element_size;
           add(rounds[first + repeat], path, static_cast<double>(bytes.value()) * wire.bytes);
         }
-      }
+      });
       first += shape.repeats;
     }
   }

@@ -1,9 +1,9 @@
-#include "models/cost/ring_parts.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
+
+#include "models/cost/collective_structure.h"
 
 namespace paceline::cost {
 namespace {

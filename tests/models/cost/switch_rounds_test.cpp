@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/collectives/round_table.h"
 #include "models/topology/fabric.h"
 #include "models/training/call_plan.h"
 
@@ -132,21 +131,20 @@ std::vector<Seconds> link_times(const collectives::Plan& plan, const topology::F
   std::vector<Seconds> times(fabric.links().size());
   for (const collectives::Channel& channel : plan.channels) {
     for (const auto& round : channel.rounds) {
-      const collectives::RoundTable shape(round, plan.endpoints());
-      for (const auto& transfer : shape.transfers()) {
+      collectives::for_each_send(round, plan.endpoints(), [&](Rank from, const auto& send) {
         double bytes = 0;
         for (std::uint64_t repeat = 0; repeat < round.repeats; ++repeat) {
-          const auto count = static_cast<double>(transfer.chunk.at(repeat).count.value());
+          const auto count = static_cast<double>(send.chunk.at(repeat).count.value());
           bytes += count * element;
         }
-        const topology::Path path = fabric.path(transfer.from, transfer.to);
+        const topology::Path path = fabric.path(from, send.to);
         for (const topology::Port& port :
              {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
           for (const topology::LinkId number : fabric.links_of(port)) {
             times[number] += Seconds(bytes / fabric.links()[number].bandwidth.value());
           }
         }
-      }
+      });
     }
   }
   return times;

@@ -1,9 +1,9 @@
-#include "models/stats/expected_maximum.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "models/stats/normal.h"
 
 namespace paceline::stats {
 namespace {

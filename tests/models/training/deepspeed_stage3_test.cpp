@@ -1,7 +1,6 @@
-#include "models/training/deepspeed_stage3.h"
-
 #include <gtest/gtest.h>
 
+#include "models/training/deepspeed.h"
 #include "models/training/strategies.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/two_layers.h"

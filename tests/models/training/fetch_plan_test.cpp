@@ -1,7 +1,6 @@
-#include "models/training/fetch_plan.h"
-
 #include <gtest/gtest.h>
 
+#include "models/training/deepspeed.h"
 #include "tests/models/training/two_layers.h"
 
 namespace paceline::training {

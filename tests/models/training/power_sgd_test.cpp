@@ -1,4 +1,3 @@
-#include "models/training/power_sgd.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

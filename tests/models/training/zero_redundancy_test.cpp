@@ -1,4 +1,3 @@
-#include "models/training/zero_redundancy.h"
 
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@ const Location somewhere{"a test", 0, 0};
 TEST(Effort, IsTenTimesTheEstimateAndAMinute) {
   const double transfers = 2 * 799 * 800;
   const auto wide = point({{"cluster.nodes", "400"}, {"simulation.fidelity", "flow"}});
-  EXPECT_EQ(cost::transfers_about(wide), transfers);
+  EXPECT_EQ(cost::work_about(wide).transfers, transfers);
   EXPECT_DOUBLE_EQ(time_limit(wide)->value(), 10 * (transfers * 5e-6 + 800 * 600e-6) + 60);
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/units/parse.h"
-#include "models/units/unit_names.h"
 #include "scenarios/schema/key_words.h"
 
 namespace paceline::schema {

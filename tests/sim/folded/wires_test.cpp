@@ -1,8 +1,8 @@
-#include "sim/folded/wires.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "sim/folded/collective_run.h"
 
 namespace paceline::sim {
 namespace {

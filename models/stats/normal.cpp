@@ -1,4 +1,4 @@
-#include "models/stats/expected_maximum.h"
+#include "models/stats/normal.h"
 
 #include <cmath>
 #include <cstddef>
