@@ -157,6 +157,89 @@ TEST(Belief, HasNoOverlapThatIsMoreThanAll) {
   EXPECT_EQ(Belief(priors, {{response, 3}}).of(response).values[overlap], 1);
 }
 
+// A call that hides, then grows with its links, and compute: a response with a bend for all moves.
+Response bent(Seconds step) {
+  Response response{{.log2_ranks = 1, .log2_nodes = 1, .compute = 0.2}};
+  response.curves[network] = Curve({{-1, -0.1}, {0.3, 0}, {1, 0.7}});
+  response.curves[static_cast<std::size_t>(Unknown::compute)] = Curve({{-0.25, -0.2}, {0.25, 0.2}});
+  response.curves[static_cast<std::size_t>(Unknown::overlap)] = Curve({{0.5, 0.1}, {1, 0.2}});
+  response.step = step;
+  return response;
+}
+
+Priors of_bent() {
+  Priors priors = of_links();
+  priors.overlap_fast = 0.3;
+  priors.row = 0.02;
+  return priors;
+}
+
+// Two scales of Student's with 5 degrees, 2.015, of 2 %.
+TEST(Belief, OfAPointThatIsKnownIsItsRow) {
+  const Response here = bent(Seconds(1));
+  const Believed made = Belief(of_bent(), {{here, 0.25}}).of(here);
+  EXPECT_EQ(made.moved, 0.25);
+  EXPECT_NEAR(made.high, 2.015 * 0.02, 1e-9);
+  EXPECT_NEAR(made.low, -made.high, 1e-12);
+  ASSERT_TRUE(made.row);
+  EXPECT_FALSE(made.row->contradicts());
+  EXPECT_FALSE(Belief(of_bent(), {{here, 0.25}}).of(bent(Seconds(2))).row);
+}
+
+// Of links alone with scatter r: 99 % of Student's with 4 degrees lie within 4.6041 scales.
+TEST(Belief, CountsARowAsFarAsPriorsReach) {
+  Response here = all_network();
+  here.step = Seconds(1);
+  const double farthest = 4.6041 * std::hypot(s, r);
+  for (const double sign : {-1.0, 1.0}) {
+    const Believed within = Belief(of_links(), {{here, sign * 0.99 * farthest}}).of(here);
+    EXPECT_FALSE(within.row->contradicts());
+    const Believed beyond = Belief(of_links(), {{here, sign * 4}}).of(here);
+    EXPECT_TRUE(beyond.row->contradicts());
+    EXPECT_EQ(beyond.row->measured, sign * 4);
+    EXPECT_NEAR(beyond.moved, sign * farthest, 1e-3);
+  }
+}
+
+TEST(Belief, MovesAsTheRowDoes) {
+  const Response here = bent(Seconds(1)), other = bent(Seconds(2));
+  double before = -10, there_before = -10;
+  for (double measured = -1.5; measured < 1.6; measured += 0.01) {
+    const Belief belief(of_bent(), {{here, measured}});
+    const double at_row = belief.of(here).moved, there = belief.of(other).moved;
+    EXPECT_GE(at_row, before - 1e-9) << measured;
+    EXPECT_GE(there, there_before - 1e-6) << measured;
+    before = at_row;
+    there_before = there;
+  }
+  EXPECT_GT(there_before, 0.2);
+}
+
+TEST(Belief, DoesNotDependOnTheOrderOfRows) {
+  Response far = bent(Seconds(2));
+  far.place.log2_nodes = 3;
+  const std::vector<KnownRow> rows{{bent(Seconds(1)), 0.3}, {far, -0.1}, {bent(Seconds(3)), 0.2}};
+  const Believed one = Belief(of_bent(), rows).of(bent(Seconds(9)));
+  const Believed other = Belief(of_bent(), {rows[2], rows[0], rows[1]}).of(bent(Seconds(9)));
+  EXPECT_NEAR(one.moved, other.moved, 1e-6);
+  EXPECT_NEAR(one.high, other.high, 1e-6);
+}
+
+// Links that carry 90 % of their wires may be no more than a ninth faster, whatever is measured.
+TEST(Belief, IsWithinBounds) {
+  Response here = all_network();
+  here.least[network] = std::log(0.9);
+  here.shortest = std::log(0.9);
+  for (const double measured : {-0.1, -0.5, -3.0}) {
+    const Believed made = Belief(of_links(), {{here, measured}}).of(here);
+    EXPECT_GT(made.values[network], here.least[network]);
+    EXPECT_GE(made.moved + made.low, here.shortest);
+  }
+  const Believed made = Belief(of_links()).of(here);
+  EXPECT_GE(made.low, here.shortest);
+  EXPECT_NEAR(made.high, 2.132 * std::hypot(s, r), 1e-12);
+}
+
 // Waits from none to twice the mean: at their ends, beside the row's scatter.
 TEST(Belief, HasAnEnginesWaitsInWhatNoQuantityHas) {
   Response waiting = all_network();

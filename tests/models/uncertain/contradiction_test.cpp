@@ -160,14 +160,14 @@ TEST(Curves, GoOnFromAPlace) {
 
 // Student's with 4 degrees is Gamma(2.5) / (Gamma(2) sqrt(4 pi)) = 0.375 at its centre, over the
 // scale of 0.05; at 2 scales (1 + 4 / 4)^-2.5 = 0.17678 of that.
-TEST(Beliefs, KnowHowLikelyTheirRowsWere) {
+TEST(Rows, HaveTheDensityOfTheirPriors) {
   const MeasuredStep there = step_of(2, 1, 1, Curve()), off = step_of(2, std::exp(0.1), 1, Curve());
-  const Belief centre(priors_of_tenths(), {{there.response, there.measured}});
-  const Belief away(priors_of_tenths(), {{off.response, off.measured}});
-  EXPECT_NEAR(std::exp(centre.log_density()), 0.375 / 0.05, 1e-9);
-  EXPECT_NEAR(std::exp(away.log_density()), 0.375 / 0.05 * 0.17678, 1e-4);
-  EXPECT_NEAR(away.distance(), 4, 1e-9);
-  EXPECT_EQ(Belief(priors_of_tenths()).distance(), 0);
+  const std::vector<KnownRow> centre{{there.response, there.measured}};
+  const std::vector<KnownRow> away{{off.response, off.measured}};
+  EXPECT_NEAR(std::exp(log_density(priors_of_tenths(), centre)), 0.375 / 0.05, 1e-9);
+  EXPECT_NEAR(std::exp(log_density(priors_of_tenths(), away)), 0.375 / 0.05 * 0.17678, 1e-4);
+  EXPECT_NEAR(distance(priors_of_tenths(), away), 4, 1e-9);
+  EXPECT_EQ(distance(priors_of_tenths(), {}), 0);
 }
 
 }  // namespace

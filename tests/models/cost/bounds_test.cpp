@@ -1,0 +1,91 @@
+#include "models/cost/bounds.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::cost {
+namespace {
+
+using collectives::Collective;
+using training::CollectiveCall;
+using training::Group;
+
+// p4d: four nodes of eight, four NICs of 100 Gb/s each; 600 GB/s of NVLink a GPU and way.
+topology::Cluster four_nodes() {
+  topology::Cluster cluster;
+  cluster.nodes = 4;
+  cluster.gpus_per_node = 8;
+  cluster.intra_node.bandwidth = BytesPerSecond(300e9);
+  cluster.network.bandwidth = BytesPerSecond(12.5e9);
+  cluster.network.nics_per_node = 4;
+  return cluster;
+}
+
+CollectiveCall call_of_gib(Collective collective, Group group = Group::all) {
+  return {.collective = collective,
+          .count = ElementCount(1ULL << 28),
+          .element_size = ElementSize(4),
+          .group = group};
+}
+
+constexpr double gib = 1ULL << 30;
+
+// Of an all-reduce 3/4 of 1 GiB leaves each node twice, by 50 GB/s: 32.2 ms.
+TEST(LeastTimes, AreOfTheBytesThatLeaveANode) {
+  const LeastTimes least = least_times(four_nodes(), call_of_gib(Collective::all_reduce));
+  EXPECT_NEAR(least.network.value(), 1.5 * gib / 50e9, 1e-12);
+  EXPECT_EQ(least.node_links, Seconds(0));
+  EXPECT_NEAR(least_times(four_nodes(), call_of_gib(Collective::all_gather)).network.value(),
+              0.75 * gib / 50e9, 1e-12);
+}
+
+TEST(LeastTimes, InANodeAreThoseOfAGpu) {
+  topology::Cluster one = four_nodes();
+  one.nodes = 1;
+  const LeastTimes least = least_times(one, call_of_gib(Collective::all_reduce));
+  EXPECT_NEAR(least.node_links.value(), 1.75 * gib / 300e9, 1e-12);
+  EXPECT_EQ(least.network, Seconds(0));
+  EXPECT_EQ(least_times(four_nodes(), call_of_gib(Collective::all_reduce, Group::node)).node_links,
+            least.node_links);
+}
+
+// All eight groups of a node at once.
+TEST(LeastTimes, AcrossNodesAreOfAllGroups) {
+  const auto call = call_of_gib(Collective::all_reduce, Group::across_nodes);
+  EXPECT_NEAR(least_times(four_nodes(), call).network.value(), 8 * 1.5 * gib / 50e9, 1e-12);
+}
+
+// Switches that sum get a buffer of each node once.
+TEST(LeastTimes, AreHalfWhereSwitchesSum) {
+  topology::Cluster cluster = four_nodes();
+  cluster.network.sharp = true;
+  EXPECT_NEAR(least_times(cluster, call_of_gib(Collective::all_reduce)).network.value(),
+              0.75 * gib / 50e9, 1e-12);
+}
+
+// Two leaves of two nodes with an uplink of a quarter of their eight NICs: half of the bytes of two
+// parts, twice, by 25 GB/s.
+TEST(LeastTimes, AreOfAnUplinkThatCarriesLess) {
+  topology::Cluster cluster = four_nodes();
+  cluster.network.fat_tree =
+      topology::FatTree{.nodes_per_leaf = 2, .oversubscription = 4, .core_latency = {}};
+  EXPECT_NEAR(least_times(cluster, call_of_gib(Collective::all_reduce)).network.value(), gib / 25e9,
+              1e-12);
+}
+
+// Efficiency is no law; headers are: 1,460 of each 1,538 bytes.
+TEST(LeastTimes, CountHeadersAndNoEfficiency) {
+  topology::Cluster cluster = four_nodes();
+  cluster.network.efficiency = 0.5;
+  cluster.network.framing = topology::Framing::ethernet_tcp;
+  EXPECT_NEAR(least_times(cluster, call_of_gib(Collective::all_reduce)).network.value(),
+              1.5 * gib / 50e9 * 1538 / 1460, 1e-3 * gib / 50e9);
+}
+
+TEST(LeastTimes, AreNoneOfWhatIsNotTold) {
+  CollectiveCall call = call_of_gib(Collective::all_reduce);
+  call.is_untold = true;
+  EXPECT_EQ(least_times(four_nodes(), call).network, Seconds(0));
+}
+
+}  // namespace
+}  // namespace paceline::cost
