@@ -81,6 +81,47 @@ double spread_of_groups(const cost::CollectiveFit& fit) {
 // SXM3. (NVIDIA's DGX-1 and DGX-2 system architecture whitepapers.)
 bool is_of_mesh(const std::string& device) { return device.find("SXM2") != std::string::npos; }
 
+void require_one_release(const std::vector<LogTable>& tables) {
+  const LogTable* known = nullptr;
+  for (const LogTable& table : tables) {
+    if (table.release.empty()) continue;
+    if (known != nullptr && known->release != table.release) {
+      throw InputError(
+          {table.file},
+          fmt::format("is of NCCL {}, {} of {}", table.release, known->file, known->release),
+          "calibrate one release at a time");
+    }
+    known = &table;
+  }
+}
+
+void require_reach(const std::vector<LogTable>& tables,
+                   const std::optional<CalibratedMachine>& machine) {
+  for (const LogTable& table : tables) {
+    const auto fault = fault_of(machine, table.shape.ranks_per_node);
+    if (!fault) continue;
+    throw InputError({table.file}, *fault, "name the machine that the logs are of");
+  }
+}
+
+std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
+  std::string files;
+  for (const LogTable& table : tables) {
+    if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
+  }
+  return files;
+}
+
+std::string files_of(const CalibratedLink& link, bool with_folders) {
+  std::vector<std::string> names;
+  for (const auto& source : link.sources) {
+    const std::string name =
+        with_folders ? source.file : std::filesystem::path(source.file).filename().string();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& shape) const {
@@ -107,41 +148,6 @@ std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& sha
       shape.ranks_per_node, spread);
 }
 
-namespace {
-
-void require_one_release(const std::vector<LogTable>& tables) {
-  const LogTable* known = nullptr;
-  for (const LogTable& table : tables) {
-    if (table.release.empty()) continue;
-    if (known != nullptr && known->release != table.release) {
-      throw InputError(
-          {table.file, 0, 0},
-          fmt::format("is of NCCL {}, {} of {}", table.release, known->file, known->release),
-          "calibrate one release at a time");
-    }
-    known = &table;
-  }
-}
-
-void require_reach(const std::vector<LogTable>& tables,
-                   const std::optional<CalibratedMachine>& machine) {
-  for (const LogTable& table : tables) {
-    const auto fault = fault_of(machine, table.shape.ranks_per_node);
-    if (!fault) continue;
-    throw InputError({table.file, 0, 0}, *fault, "name the machine that the logs are of");
-  }
-}
-
-std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
-  std::string files;
-  for (const LogTable& table : tables) {
-    if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
-  }
-  return files;
-}
-
-}  // namespace
-
 Calibration calibrate(const std::vector<LogTable>& tables,
                       std::optional<CalibratedMachine> machine) {
   require_one_release(tables);
@@ -160,14 +166,14 @@ Calibration calibrate(const std::vector<LogTable>& tables,
   }
   for (auto& [collective, all] : samples) {
     if (!cost::are_enough(all)) {
-      throw InputError({files_of(tables, collective), 0, 0},
+      throw InputError({files_of(tables, collective)},
                        fmt::format("{} has too few rows to fit", to_text(collective)),
                        fmt::format("it takes at least {} sizes, the largest {} times the least",
                                    cost::samples_least, cost::span_least));
     }
     auto fit = cost::fit_collectives(std::move(all), rings);
     if (fit.samples().size() > samples_most) {
-      throw InputError({files_of(tables, collective), 0, 0},
+      throw InputError({files_of(tables, collective)},
                        fmt::format("{} has more than {} sizes", to_text(collective), samples_most),
                        "calibrate fewer groups");
     }
@@ -176,20 +182,6 @@ Calibration calibrate(const std::vector<LogTable>& tables,
   calibration.machine = std::move(machine);
   return calibration;
 }
-
-namespace {
-
-std::string files_of(const CalibratedLink& link, bool with_folders) {
-  std::vector<std::string> names;
-  for (const auto& source : link.sources) {
-    const std::string name =
-        with_folders ? source.file : std::filesystem::path(source.file).filename().string();
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-}  // namespace
 
 std::string CalibratedLink::files() const { return files_of(*this, false); }
 
@@ -205,7 +197,7 @@ std::map<cost::LinkPlace, CalibratedLink> calibrate_links(const std::vector<Link
   for (auto& [place, link] : links) {
     auto fitted = cost::fit_link(samples.at(place));
     if (const auto* fault = std::get_if<cost::LinkFault>(&fitted)) {
-      throw InputError({files_of(link, true), 0, 0}, fault->what, fault->hint);
+      throw InputError({files_of(link, true)}, fault->what, fault->hint);
     }
     link.fit = std::get<cost::LinkFit>(std::move(fitted));
   }

@@ -49,11 +49,11 @@ std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
     const cost::CollectiveFit* fit = calibration.find(table.shape.collective);
     if (fit == nullptr) continue;
     if (const auto fault = fault_of(calibration.machine, table.shape.ranks_per_node)) {
-      throw InputError({table.file, 0, 0}, *fault,
+      throw InputError({table.file}, *fault,
                        "take a calibration of the machine that the log is of");
     }
     if (const auto why = calibration.unknown(table.shape)) {
-      throw InputError({table.file, 0, 0}, "cannot be predicted: " + *why,
+      throw InputError({table.file}, "cannot be predicted: " + *why,
                        "calibrate with --cluster NAME, such as dgx1-v100, or with such a log");
     }
     ValidatedLog& log = validated.emplace_back();

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ranges>
 #include <sstream>
 #include <stdexcept>
 #include <variant>
-#include <vector>
 
 #include "scenarios/build_label.h"
 #include "scenarios/errors.h"
@@ -20,7 +21,6 @@
 #include "traces/json/protocol.h"
 
 namespace paceline::doctor {
-
 namespace {
 
 // Of a program that looks for devices and ends.
@@ -102,46 +102,6 @@ std::optional<std::string> find_variable(const char* name) {
   return value;
 }
 
-}  // namespace
-
-std::vector<BackendState> backends_from_json(const std::string& text) {
-  try {
-    return traces::decode<std::vector<BackendState>>(traces::parse_json(text, ""));
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
-  }
-}
-
-Examination examine() {
-  const BrokenPipesIgnored ignored;
-  Examination found;
-  found.simulator = build_label.simgrid;
-  found.simulator_missing = find_fault_of_simulator();
-  ask_worker(found);
-  found.cpus = usable_cpus();
-  found.memory = physical_memory();
-  const std::string path = find_variable("PATH").value_or("");
-  found.mpirun = find_program("mpirun", path);
-  found.slurm_job = find_variable("SLURM_JOB_ID");
-  found.tracing = find_tracing_tools(path, find_variable("PYTHONPATH").value_or(""));
-  return found;
-}
-
-std::vector<std::string> devices_of(const Examination& machine) {
-  std::vector<std::string> names;
-  for (const BackendState& backend : machine.backends) {
-    for (const std::string& note : backend.notes) {  // "device 0: NAME, 80 GB"
-      const auto colon = note.find(": ");
-      if (!note.starts_with("device ") || colon == note.npos) continue;
-      names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
-    }
-    if (!names.empty()) break;  // others use the same
-  }
-  return names;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::vector<fs::path> folders_of(const std::string& list) {
@@ -201,23 +161,6 @@ std::optional<std::string> find_torch(const std::string& path, const std::string
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> find_program(const std::string& name, const std::string& folders) {
-  for (const fs::path& folder : folders_of(folders)) {
-    const std::string path = (folder / name).string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
-TracingTools find_tracing_tools(const std::string& path, const std::string& python_path) {
-  return {find_torch(path, python_path), find_program("nsys", path),
-          find_program("nvidia-smi", path)};
-}
-
-namespace {
-
 // The first query of a driver that is not loaded takes some seconds.
 constexpr Seconds patience_of_driver(20.0);
 
@@ -237,7 +180,161 @@ std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
   return names;
 }
 
+struct Use {
+  std::string_view name;  // as rows of backends have it
+  std::string_view when;
+  std::string (*means)(const Examination& machine);  // what this machine has for it
+  std::string_view no_means = {};                    // what to do where that is nothing
+};
+
+std::string gpus_here(const Examination& machine) {
+  const auto gpus = devices_of(machine).size();
+  const BackendState* const other = find_backend_for("cpus", machine);
+  return std::to_string(gpus) + (gpus == 1 ? " GPU here" : " GPUs here") +
+         (other == nullptr ? "" : "; if it fails, " + other->name);
+}
+
+std::string cpus_here(const Examination& machine) {
+  return "on this machine more ranks than its " + std::to_string(machine.cpus) +
+         " CPUs measure the CPUs";
+}
+
+std::string launchers_here(const Examination& machine) {
+  std::string text = machine.mpirun ? "mpirun is " + *machine.mpirun : "";
+  if (machine.slurm_job) {
+    text += std::string(text.empty() ? "" : ", ") + "inside Slurm job " + *machine.slurm_job;
+  }
+  return text;
+}
+
+constexpr std::array uses{
+    Use{"gpus", "GPUs, a process each", gpus_here},
+    Use{"cpus", "ranks on CPUs, or several processes on one GPU, which NCCL refuses", cpus_here},
+    Use{"mpi", "a supercomputer with an MPI of its own", launchers_here,
+        "neither mpirun nor a Slurm job here: install openmpi-bin"}};
+
+// The backend that would be used if it could.
+const BackendState* first_choice(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find(rows, use, &BackendState::recommended_for);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Recommendation recommendation_for(const Use& use, const Examination& machine) {
+  const std::string when(use.when);
+  const BackendState* const best = first_choice(use.name, machine);
+  if (best == nullptr) {
+    const std::string& fault = machine.worker_missing;
+    return {when, "", fault.empty() ? "this build has no backend for it" : fault};
+  }
+  const BackendState* const backend = find_backend_for(use.name, machine);
+  if (backend == nullptr) return {when, "", best->missing};
+  const std::string means = use.means(machine);
+  if (means.empty()) return {when, "", std::string(use.no_means)};
+  std::string why = backend->summary;
+  if (!backend->version.empty()) why += " (" + backend->version + ")";
+  why += "; " + means;
+  if (backend != best) why += "; for " + best->name + ": " + best->missing;
+  return {when, backend->name, why};
+}
+
+RecordingAdvice profiler(const TracingTools& tools) {
+  return {
+      "PyTorch's profiler",
+      tools.torch,
+      "kernels, collectives and gradients of a script that can be changed",
+      {"import os", "from torch.profiler import ProfilerActivity, profile, schedule",
+       "rank = os.environ.get('RANK', '0')",
+       "with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],",
+       "             schedule=schedule(wait=5, warmup=3, active=5, repeat=1),",
+       "             record_shapes=True, with_stack=False,",
+       "             on_trace_ready=lambda p: p.export_chrome_trace(f'trace.{rank}.json')) as p:",
+       "    for batch in loader:  # your training loop", "        train_step(batch)",
+       "        p.step()"},
+      true,
+      {"The schedule skips the first steps, in which DDP builds its buckets anew and kernels are "
+       "chosen.",
+       "record_shapes=True shows the sizes of gradients and collectives.",
+       "Stacks cost time in every step, so with_stack is off.",
+       "Each rank writes a file of its own."},
+      "paceline import trace.*.json"};
+}
+
+RecordingAdvice recorder(const TracingTools& tools) {
+  return {"paceline_recorder.py",
+          tools.torch,
+          "the times of layers, gradients and buckets without a profiler's cost, on CPUs as well",
+          {"import paceline_recorder  # traces/torch/paceline_recorder.py, beside the script",
+           "# train for a few steps first: DDP builds its buckets anew after the first",
+           "with paceline_recorder.record('run.trace'):", "    train()"},
+          true,
+          {"Each rank writes run.RANK.trace. Recording ends after 100 steps."},
+          "paceline import run.*.trace"};
+}
+
+RecordingAdvice nsight(const TracingTools& tools) {
+  return {"Nsight Systems",
+          tools.nsys,
+          "a program that cannot be changed, on NVIDIA's GPUs",
+          {"nsys profile --trace=cuda,nvtx --cuda-graph-trace=node --delay=30 --duration=20 "
+           "-o report python3 train.py",
+           "nsys export --type sqlite report.nsys-rep"},
+          false,
+          {"With NVTX and NCCL 2.14 or later, the report contains the sizes of collectives.",
+           "The delay skips the start of the program, and the duration keeps the report small."},
+          "paceline import report.sqlite"};
+}
+
 }  // namespace
+
+std::vector<BackendState> backends_from_json(const std::string& text) {
+  try {
+    return traces::decode<std::vector<BackendState>>(traces::parse_json(text, ""));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
+  }
+}
+
+Examination examine() {
+  const BrokenPipesIgnored ignored;
+  Examination found;
+  found.simulator = build_label.simgrid;
+  found.simulator_missing = find_fault_of_simulator();
+  ask_worker(found);
+  found.cpus = usable_cpus();
+  found.memory = physical_memory();
+  const std::string path = find_variable("PATH").value_or("");
+  found.mpirun = find_program("mpirun", path);
+  found.slurm_job = find_variable("SLURM_JOB_ID");
+  found.tracing = find_tracing_tools(path, find_variable("PYTHONPATH").value_or(""));
+  return found;
+}
+
+std::vector<std::string> devices_of(const Examination& machine) {
+  std::vector<std::string> names;
+  for (const BackendState& backend : machine.backends) {
+    for (const std::string& note : backend.notes) {  // "device 0: NAME, 80 GB"
+      const auto colon = note.find(": ");
+      if (!note.starts_with("device ") || colon == note.npos) continue;
+      names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
+    }
+    if (!names.empty()) break;  // others use the same
+  }
+  return names;
+}
+
+std::optional<std::string> find_program(const std::string& name, const std::string& folders) {
+  for (const fs::path& folder : folders_of(folders)) {
+    const std::string path = (folder / name).string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+TracingTools find_tracing_tools(const std::string& path, const std::string& python_path) {
+  return {find_torch(path, python_path), find_program("nsys", path),
+          find_program("nvidia-smi", path)};
+}
 
 std::vector<std::string> gpu_names(const Examination& machine) {
   if (machine.tracing.nvidia_smi) {
@@ -245,6 +342,24 @@ std::vector<std::string> gpu_names(const Examination& machine) {
     if (!names.empty()) return names;
   }
   return devices_of(machine);
+}
+
+const BackendState* find_backend_for(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find_if(rows, [&](const BackendState& backend) {
+    return backend.recommended_for == use && backend.can_be_used();
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<Recommendation> recommend(const Examination& machine) {
+  std::vector<Recommendation> all;
+  for (const Use& use : uses) all.push_back(recommendation_for(use, machine));
+  return all;
+}
+
+std::vector<RecordingAdvice> recording_advice(const TracingTools& tools) {
+  return {profiler(tools), recorder(tools), nsight(tools)};
 }
 
 }  // namespace paceline::doctor

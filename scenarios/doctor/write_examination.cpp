@@ -7,7 +7,6 @@
 #include "models/text/json_writer.h"
 #include "models/units/parse.h"
 #include "scenarios/doctor/doctor.h"
-#include "scenarios/doctor/recommend.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::doctor {

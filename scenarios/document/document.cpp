@@ -171,13 +171,13 @@ void require_text(const std::string& name, std::string_view text) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   });
   if (control != text.end()) {
-    throw InputError({name, 0, 0},
+    throw InputError({name},
                      "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
                          std::to_string(static_cast<unsigned char>(*control)),
                      "give a YAML file");
   }
   if (const auto wrong = first_byte_outside_utf8(text)) {
-    throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(*wrong) + " is no UTF-8",
+    throw InputError({name}, "is not text: byte " + std::to_string(*wrong) + " is no UTF-8",
                      "save the file as UTF-8");
   }
 }
@@ -244,7 +244,7 @@ Node Node::operator[](std::string_view key) const {
 }
 
 Location location_of(const Document& document, const Node& node) {
-  if (!document.has_lines) return {document.name, 0, 0};
+  if (!document.has_lines) return {document.name};
   return {document.name, node.place().line, node.place().column};
 }
 
@@ -305,7 +305,7 @@ DocumentPtr make_document(std::string name, const std::map<std::string, std::str
   Document made{std::move(name), "", "", Node(std::vector<Node::Entry>()), false};
   const auto take = [&](const std::string& path, const std::string& value) {
     if (const auto wrong = first_byte_outside_utf8(value)) {
-      throw InputError({made.name, 0, 0},
+      throw InputError({made.name},
                        path + " is not text: its byte " + std::to_string(*wrong) + " is no UTF-8",
                        "");
     }

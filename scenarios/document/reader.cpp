@@ -265,7 +265,7 @@ bool Reader::has(const std::string& key) {
 
 Location Reader::location() const {
   const Layer& first = layers_.front();
-  if (!first.map) return around_.value_or(Location{first.document->name, 0, 0});
+  if (!first.map) return around_.value_or(Location{first.document->name});
   return location_of(*first.document, first.map);
 }
 

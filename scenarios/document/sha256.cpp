@@ -44,7 +44,7 @@ Sha256 sha256_of_file(const std::string& path) {
     in.read(block.data(), static_cast<std::streamsize>(block.size()));
     hash.add({block.data(), static_cast<std::size_t>(in.gcount())});
   }
-  if (in.bad() || !in.eof()) throw InputError({path, 0, 0}, "cannot be read", "");
+  if (in.bad() || !in.eof()) throw InputError({path}, "cannot be read", "");
   return hash.digest();
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -10,8 +9,8 @@
 #include "scenarios/errors.h"
 #include "scenarios/explain/explanation.h"
 #include "scenarios/explain/formulas.h"
-#include "scenarios/predict/attempt.h"
 #include "scenarios/predict/evidence.h"
+#include "scenarios/predict/run_scenario.h"
 #include "scenarios/prepare/resolve.h"
 
 namespace paceline::explain {
@@ -121,7 +120,7 @@ Explanation explain(const std::string& path, const Settings& settings, const std
   made.name = file.name();
   Attempt attempted = attempt(read, with_trace);
   if (!attempted.outcome) {
-    throw InputError({path, 0, 0}, "the strategy " + attempted.refusal, "");
+    throw InputError({path}, "the strategy " + attempted.refusal, "");
   }
   made.outcome = std::move(*attempted.outcome);
   const Scenario scenario = file.scenario(0);

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/explain/calls.h"
 #include "scenarios/explain/terms.h"
-#include "scenarios/explain/without.h"
 #include "scenarios/predict/run_scenario.h"
 
 namespace paceline::explain {

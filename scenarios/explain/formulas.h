@@ -5,7 +5,6 @@
 
 #include "scenarios/explain/calls.h"
 #include "scenarios/explain/terms.h"
-#include "scenarios/explain/without.h"
 
 namespace paceline::explain {
 

@@ -14,7 +14,7 @@ void throw_system_error(const std::string& path, const std::string& what, int er
                                    ELOOP,  EROFS,   EINVAL, ENXIO,  ETXTBSY, EBADF};
   const std::string sentence = what + ": " + std::strerror(error);
   if (std::ranges::find(of_the_path, error) != of_the_path.end()) {
-    throw InputError({path, 0, 0}, sentence, "");
+    throw InputError({path}, sentence, "");
   }
   throw BackendError(path, sentence);
 }

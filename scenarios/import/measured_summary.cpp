@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 #include <string>
 #include <type_traits>

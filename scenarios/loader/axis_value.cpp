@@ -99,7 +99,7 @@ std::string axes_in_words(std::span<const ScenarioFile::Axis> axes) {
 }  // namespace
 
 std::size_t point_named(const std::string& text, std::span<const ScenarioFile::Axis> axes) {
-  const Location where{"--point " + text, 0, 0};
+  const Location where{"--point " + text};
   std::vector<std::size_t> indices;
   for (const ScenarioFile::Axis& axis : axes) indices.push_back(axis.values.size() - 1);
   for (const auto& [path, value] : pairs_of(text, where, "write --point gpus=8")) {

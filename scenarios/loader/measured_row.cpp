@@ -51,7 +51,7 @@ MeasuredRow row_of_file(const Field& entry, Axes axes) {
 }
 
 Field known_row(const std::string& text) {
-  const Location where{"--known " + text, 0, 0};
+  const Location where{"--known " + text};
   std::vector<Node::Entry> values;
   for (const auto& [path, value] : pairs_of(text, where, known_row_example)) {
     values.emplace_back(Node(path), parse_document(where.file, value)->root);

@@ -7,14 +7,11 @@
 #include <map>
 #include <ostream>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "models/contract.h"
 #include "models/text/number.h"
-#include "models/topology/fabric.h"
 #include "models/units/parse.h"
 #include "scenarios/text_table.h"
 
@@ -62,51 +59,6 @@ std::string gpus_of_groups(const Cluster& cluster, bool are_numa,
   const std::string most = counted(*sizes.rbegin(), "GPU");
   return sizes.size() == 1 ? most : fmt::format("{} to {}", *sizes.begin(), most);
 }
-
-}  // namespace
-
-std::string_view link_name(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::gpu_port: return "GPU port";
-    case LinkKind::lane: return "NVLink lanes";
-    case LinkKind::host: return "host link";
-    case LinkKind::pcie_switch: return "PCIe switch";
-    case LinkKind::host_memory: return "host memory";
-    case LinkKind::socket: return "NUMA link";
-    case LinkKind::nic: return "NIC";
-    case LinkKind::leaf_uplink: return "leaf uplink";
-    case LinkKind::leaf_downlink: return "leaf downlink";
-  }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
-}
-
-std::string link_sharers(const Link& link, const Cluster& cluster) {
-  const LinkKind kind = link.kind;
-  switch (kind) {
-    case LinkKind::gpu_port:
-    case LinkKind::host: return "1 GPU";
-    case LinkKind::lane: return "1 pair of GPUs";
-    case LinkKind::pcie_switch: return gpus_of_groups(cluster, false, link.bandwidth);
-    case LinkKind::host_memory: return numa_nodes_of(cluster) > 1 ? "a NUMA node" : "a node";
-    case LinkKind::socket:
-      return places_of(cluster).two_numa_nodes().empty()
-                 ? gpus_of_groups(cluster, true, link.bandwidth)
-                 : "a node";
-    case LinkKind::nic:
-      return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");
-    case LinkKind::leaf_uplink:
-    case LinkKind::leaf_downlink: {
-      const std::uint32_t each =
-          cluster.network.nics_per_node / cluster.network.switches_per_leaf();
-      return counted(std::uint64_t{cluster.network.fat_tree->nodes_per_leaf} * each, "NIC");
-    }
-  }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
-}
-
-namespace {
 
 std::string in_node(const Cluster& cluster) {
   const auto& node = cluster.intra_node;
@@ -300,6 +252,47 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
 }
 
 }  // namespace
+
+std::string_view link_name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::gpu_port: return "GPU port";
+    case LinkKind::lane: return "NVLink lanes";
+    case LinkKind::host: return "host link";
+    case LinkKind::pcie_switch: return "PCIe switch";
+    case LinkKind::host_memory: return "host memory";
+    case LinkKind::socket: return "NUMA link";
+    case LinkKind::nic: return "NIC";
+    case LinkKind::leaf_uplink: return "leaf uplink";
+    case LinkKind::leaf_downlink: return "leaf downlink";
+  }
+  PACELINE_EXPECTS(!"a link outside the enumeration");
+  return "";
+}
+
+std::string link_sharers(const Link& link, const Cluster& cluster) {
+  const LinkKind kind = link.kind;
+  switch (kind) {
+    case LinkKind::gpu_port:
+    case LinkKind::host: return "1 GPU";
+    case LinkKind::lane: return "1 pair of GPUs";
+    case LinkKind::pcie_switch: return gpus_of_groups(cluster, false, link.bandwidth);
+    case LinkKind::host_memory: return numa_nodes_of(cluster) > 1 ? "a NUMA node" : "a node";
+    case LinkKind::socket:
+      return places_of(cluster).two_numa_nodes().empty()
+                 ? gpus_of_groups(cluster, true, link.bandwidth)
+                 : "a node";
+    case LinkKind::nic:
+      return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");
+    case LinkKind::leaf_uplink:
+    case LinkKind::leaf_downlink: {
+      const std::uint32_t each =
+          cluster.network.nics_per_node / cluster.network.switches_per_leaf();
+      return counted(std::uint64_t{cluster.network.fat_tree->nodes_per_leaf} * each, "NIC");
+    }
+  }
+  PACELINE_EXPECTS(!"a link outside the enumeration");
+  return "";
+}
 
 void write_cluster(std::ostream& out, const Cluster& cluster) {
   write_summary(out, cluster);

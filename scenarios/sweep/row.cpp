@@ -78,6 +78,11 @@ Row row_from(const std::string& text) {
   return row;
 }
 
+std::string text_in(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? "" : *text;
+}
+
 const char* type_of(const PointColumn& column) {
   switch (column.type) {
     case PointColumn::Type::truth:

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "scenarios/outcome/point_outcome.h"
 #include "scenarios/report/fields.h"
-#include "scenarios/sweep/database.h"
 
 namespace paceline::sweep {
 
@@ -26,6 +24,9 @@ struct Row {
 // A row as one text, and back: for other processes. Throws std::exception for what is none.
 [[nodiscard]] std::string to_text(const Row& row);
 [[nodiscard]] Row row_from(const std::string& text);
+
+// Empty where it is no text.
+[[nodiscard]] std::string text_in(const Cell& cell);
 
 // SQL's type of a column.
 [[nodiscard]] const char* type_of(const PointColumn& column);

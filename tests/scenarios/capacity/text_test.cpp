@@ -1,12 +1,10 @@
-#include "scenarios/capacity/answer.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "models/text/number.h"
 #include "scenarios/capacity/answer.h"
-#include "scenarios/loader/job/money.h"
+#include "scenarios/loader/job/prices.h"
 
 namespace paceline::capacity {
 namespace {
