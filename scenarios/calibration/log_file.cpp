@@ -6,10 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/formats/collective_logs.h"
 #include "traces/text/format_error.h"

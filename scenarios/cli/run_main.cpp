@@ -31,7 +31,6 @@
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/text_form.h"
-#include "scenarios/warnings.h"
 
 namespace paceline::cli {
 namespace {

@@ -323,7 +323,7 @@ std::vector<Sample> by_size(std::span<const CallTimes> calls) {
 
 // Of values with weights above 0.
 double weighted_median(std::vector<std::pair<double, double>> weighted) {
-  std::sort(weighted.begin(), weighted.end());
+  std::ranges::sort(weighted);
   double all = 0, below = 0;
   for (const auto& [value, weight] : weighted) all += weight;
   for (const auto& [value, weight] : weighted) {

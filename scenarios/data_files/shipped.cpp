@@ -11,8 +11,7 @@ namespace {
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
   if (names_a_file(name)) return read_document(field.file_path());
-  const auto found = std::find_if(shipped.begin(), shipped.end(),
-                                  [&](const ShippedFile& file) { return file.name == name; });
+  const auto found = std::ranges::find(shipped, name, &ShippedFile::name);
   if (found != shipped.end()) return parse_document("shipped " + name, found->text);
   field.fail("is not known", known_ones(name, names_of(shipped)) + ", or the path of a .yaml file");
 }

@@ -9,7 +9,6 @@
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/explain/explanation.h"
-#include "scenarios/explain/formulas.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/text_form.h"
 #include "scenarios/text_table.h"

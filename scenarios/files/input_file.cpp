@@ -13,7 +13,7 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
-#include "scenarios/files/system_error.h"
+#include "scenarios/files/output_file.h"
 #include "traces/archive/input.h"
 
 namespace paceline::files {

@@ -9,11 +9,10 @@
 #include <tuple>
 
 #include "models/text/number.h"
+#include "scenarios/document/document.h"
 #include "scenarios/document/section.h"
-#include "scenarios/document/sha256.h"
 #include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/load_scenario.h"
-#include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline {

@@ -75,8 +75,8 @@ class NetworkSearch {
         options_(options),
         measured_(durations_measured(measured)) {
     const topology::Cluster& cluster = points.scenario(0)->cluster;
-    const bool one_node = std::all_of(measured.begin(), measured.end(),
-                                      [](const PointOutcome& one) { return one.nodes == 1; });
+    const bool one_node =
+        std::ranges::all_of(measured, [](const PointOutcome& one) { return one.nodes == 1; });
     fit_.section = one_node ? "cluster.intra_node" : "cluster.network";
     fit_.latency =
         std::max(one_node ? cluster.intra_node.latency : cluster.network.latency, least_latency);
@@ -154,13 +154,13 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
   for (const std::uint32_t gpus : fitted) {
-    if (std::find(all.begin(), all.end(), gpus) == all.end()) {
+    if (std::ranges::find(all, gpus) == all.end()) {
       throw InputError(where, fmt::format("has no point of {} GPUs to fit", gpus),
                        "name numbers of its sweep.gpus above 1");
     }
   }
   for (const std::uint32_t gpus : all) {
-    if (std::find(fitted.begin(), fitted.end(), gpus) == fitted.end()) predicted.push_back(gpus);
+    if (std::ranges::find(fitted, gpus) == fitted.end()) predicted.push_back(gpus);
   }
   if (fitted.empty() || predicted.empty()) {
     throw InputError(where, "has too few numbers of GPUs to fit some and predict others",

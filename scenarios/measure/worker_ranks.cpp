@@ -11,9 +11,9 @@
 #include <sstream>
 
 #include "scenarios/build_label.h"
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/executor_path.h"
+#include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 

@@ -13,7 +13,6 @@
 
 #include "models/cost/effort.h"
 #include "models/text/number.h"
-#include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"

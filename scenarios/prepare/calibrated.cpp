@@ -26,8 +26,8 @@ bool is_set(const Scenario& scenario, LinkPlace place, std::initializer_list<con
   const std::string section = fmt::format("cluster.{}", to_text(place));
   const auto& paths = scenario.set_paths;
   return paths.contains("cluster") || paths.contains(section) ||
-         std::any_of(keys.begin(), keys.end(),
-                     [&](const char* key) { return paths.contains(section + "." + key); });
+         std::ranges::any_of(keys,
+                             [&](const char* key) { return paths.contains(section + "." + key); });
 }
 
 struct Taken {

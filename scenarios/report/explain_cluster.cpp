@@ -182,8 +182,7 @@ std::vector<Link> links_of(const Fabric& fabric, const topology::Path& path) {
 }
 
 bool crosses(const std::vector<Link>& links, LinkKind kind) {
-  return std::any_of(links.begin(), links.end(),
-                     [&](const Link& link) { return link.kind == kind; });
+  return std::ranges::find(links, kind, &Link::kind) != links.end();
 }
 
 // What sets GPU 0 and a GPU of its node apart.
@@ -242,9 +241,7 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
         inside ? way_in_node(cluster, to, links) : way_outside(cluster, nics, to, links);
     const std::string chain = chain_of(links);
     if (!written.insert({way, chain}).second) continue;
-    const auto slowest =
-        std::min_element(links.begin(), links.end(),
-                         [](const Link& a, const Link& b) { return a.bandwidth < b.bandwidth; });
+    const auto slowest = std::ranges::min_element(links, {}, &Link::bandwidth);
     fmt::print(out, "  {} {}: {}, {}, {} alone\n    {}\n", to < ranks ? "GPU" : "server",
                to < ranks ? to : to - ranks, way, to_text(path.timing.latency),
                to_text(slowest->bandwidth), chain);

@@ -48,9 +48,8 @@ struct Columns {
 
 Columns columns_of(const std::vector<PointOutcome>& outcomes) {
   const auto& axes = outcomes.front().axes;
-  const auto any = [&](auto has) { return std::any_of(outcomes.begin(), outcomes.end(), has); };
-  return {std::none_of(axes.begin(), axes.end(),
-                       [](const AxisValue& axis) { return axis.path == "gpus"; }),
+  const auto any = [&](auto has) { return std::ranges::any_of(outcomes, has); };
+  return {std::ranges::find(axes, "gpus", &AxisValue::path) == axes.end(),
           any([](const PointOutcome& one) { return one.predicted || one.failure; }),
           any([](const PointOutcome& one) { return one.measured.has_value(); }),
           any([](const PointOutcome& one) { return one.measurement || one.measure_failure; })};

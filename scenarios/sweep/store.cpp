@@ -8,11 +8,11 @@
 #include <new>
 
 #include "scenarios/build_label.h"
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/files/system_error.h"
+#include "scenarios/files/output_file.h"
 
 namespace paceline::sweep {
 namespace {

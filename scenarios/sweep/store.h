@@ -14,7 +14,7 @@
 
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/fields.h"
-#include "scenarios/sweep/row.h"
+#include "scenarios/sweep/crew.h"
 
 namespace paceline::sweep {
 

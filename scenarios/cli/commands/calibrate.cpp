@@ -14,7 +14,6 @@
 #include "models/units/parse.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/learnt_steps.h"
-#include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"

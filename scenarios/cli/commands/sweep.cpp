@@ -16,7 +16,7 @@
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/executor_path.h"
+#include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 
