@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <ostream>
-#include <string_view>
 #include <utility>
 
 #include "models/text/number.h"
-#include "scenarios/line_width.h"
 #include "scenarios/text_form.h"
 
 namespace paceline {

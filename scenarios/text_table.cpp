@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "scenarios/line_width.h"
 
 namespace paceline {
 namespace {

@@ -26,7 +26,7 @@ class TextTable {
   // And a bar, `part` (0 to 1) of a full one, in a last column of that name: for streams with bars
   // whose lines have room for it.
   void add_bar(std::string column, double part);
-  // As the stream's form is (text_form.h). Where its lines are narrower (line_width.h), columns
+  // As the stream's form is (text_form.h). Where its lines are narrower, columns
   // that have no room stand in a table of their own below, behind the first ones again.
   void write(std::ostream& out) const;
 

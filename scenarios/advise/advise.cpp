@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <ostream>
 #include <utility>
 
@@ -12,16 +14,99 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/shell_word.h"
-#include "scenarios/line_width.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/remarks.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::advise {
-
 namespace {
+
+using training::OperationKind;
+
+constexpr const char* compute_part = "forward and backward";
+constexpr const char* exposed_part = "exposed communication";
+
+struct Busy {
+  Seconds start, end;
+};
+
+const RankClass& last_to_end(const StepTrace& trace) {
+  const auto end_of = [](const RankClass& members) {
+    Seconds end;
+    for (const training::Interval& ran : members.intervals) end = std::max(end, ran.end);
+    return end;
+  };
+  return *std::ranges::max_element(trace.classes, {}, end_of);
+}
+
+bool is_launch(const Span& span) { return span.operation.kind == OperationKind::launch; }
+
+bool computes(const Span& span, const std::vector<training::Lane>& lanes) {
+  return lanes[span.operation.lane].kind == training::LaneKind::compute && !is_launch(span);
+}
+
+// When any of these goes on, joined, in order.
+template <class Counts>
+std::vector<Busy> busy_times(const std::vector<Span>& spans, const Counts& counts) {
+  std::vector<Busy> busy;
+  for (const Span& span : spans) {
+    if (counts(span) && span.duration() > Seconds(0)) busy.push_back({span.start(), span.end()});
+  }
+  std::ranges::sort(busy, {}, &Busy::start);
+  std::vector<Busy> joined;
+  for (const Busy& one : busy) {
+    if (joined.empty() || one.start > joined.back().end) {
+      joined.push_back(one);
+    } else {
+      joined.back().end = std::max(joined.back().end, one.end);
+    }
+  }
+  return joined;
+}
+
+Seconds idle_within(const std::vector<Busy>& busy, const Span& span) {
+  Seconds idle = span.duration();
+  for (const Busy& one : busy) {
+    const Seconds start = std::max(one.start, span.start()), end = std::min(one.end, span.end());
+    if (end > start) idle = idle - (end - start);
+  }
+  return std::max(idle, Seconds(0));
+}
+
+Seconds length_of(const std::vector<Busy>& joined) {
+  Seconds length;
+  for (const Busy& one : joined) length += one.end - one.start;
+  return length;
+}
+
+// By which of them time counts in which several go on: the first of these.
+constexpr std::array compute_parts{compute_part, "optimizer", "copies", "input"};
+
+std::size_t part_of(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::optimizer: return 1;
+    case OperationKind::copy: return 2;
+    case OperationKind::input: return 3;
+    default: return 0;
+  }
+}
+
+// Together as long as compute is busy. What an engine copies on the lane of its calls is
+// communication, as the totals of a step have it.
+void divide_compute(const std::vector<Span>& spans, const std::vector<training::Lane>& lanes,
+                    std::map<std::string, Seconds>& times) {
+  Seconds before;
+  for (std::size_t part = 0; part < compute_parts.size(); ++part) {
+    const Seconds with = length_of(busy_times(spans, [&](const Span& span) {
+      return computes(span, lanes) && part_of(span.operation.kind) <= part;
+    }));
+    times[compute_parts[part]] = with - before;
+    before = with;
+  }
+}
 
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
   // A change takes the place of the point's own value: a path may be set once.
@@ -132,60 +217,6 @@ class Adviser {
   Choice as_it_is_, last_;
 };
 
-}  // namespace
-
-Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_another_strategy) {
-  const double ratio = after.predicted_throughput() / before.predicted_throughput();
-  const uncertain::Believed& was = before.predicted->believed;
-  const uncertain::Believed& is = after.predicted->believed;
-  double up = 0, down = 0;  // squares of logarithms
-  const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
-  // The step before grows by one, the one after by the other; either end of each quantity, as the
-  // machine is the same.
-  for (std::size_t q = 0; q < uncertain::quantities; ++q) {
-    const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
-    add(std::max({low, high, 0.0}));
-    add(std::min({low, high, 0.0}));
-  }
-  if (is_another_strategy) {
-    add(std::hypot(was.rest_high, is.rest_low));
-    add(-std::hypot(was.rest_low, is.rest_high));
-  }
-  return {ratio - 1, ratio * std::exp(-std::sqrt(down)) - 1, ratio * std::exp(std::sqrt(up)) - 1};
-}
-
-Advice advise(const std::string& path, const Settings& settings, std::optional<std::uint32_t> gpus,
-              const RunOptions& options) {
-  const ProgressEnd end(options.progress);
-  Advice advice;
-  advice.path = path;
-  RunOptions with_belief = options;
-  with_belief.belief = belief_of(ScenarioFile::read(path, settings), options);
-  advice.point = point_of(path, settings, gpus);
-  const auto read = [&] { return ScenarioFile::read(path, advice.point); };
-  RunOptions with_trace = with_belief;
-  with_trace.keep_traces = true;
-  const ScenarioFile file = read();
-  advice.name = file.name();
-  Attempt base = attempt(read, with_trace);
-  if (!base.outcome) throw InputError({path, 0, 0}, "the strategy " + base.refusal, "");
-  advice.outcome = *base.outcome;
-  advice.limits = limits_of(advice.outcome);
-  Variants variants(path, advice.point, options_of(file.scenario(0)), with_belief);
-  try {
-    Adviser(variants).advise(advice);
-    advice.is_complete = true;
-  } catch (const Stopped&) {
-  }
-  std::ranges::stable_sort(advice.suggestions, [](const Suggestion& a, const Suggestion& b) {
-    return a.gain.value > b.gain.value;
-  });
-  advice.predicted = variants.predicted();
-  return advice;
-}
-
-namespace {
-
 // How much a decision may change by a remark.
 namespace weight {
 constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
@@ -233,9 +264,8 @@ Remarks remarks_on(const Advice& advice) {
                                           to_text(advice.limits.skew)));
   }
   if (outcome.memory && outcome.device_memory) {
-    const bool fits = outcome.memory->total() <= *outcome.device_memory;
     remarks.add(weight::memory, fmt::format("memory: {} per GPU{}", memory_text(outcome),
-                                            fits ? "" : "; does not fit"));
+                                            outcome.is_too_large() ? "; does not fit" : ""));
   } else {
     remarks.add(weight::memory, "memory: not known");
   }
@@ -283,6 +313,101 @@ void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
 }
 
 }  // namespace
+
+std::string Limits::limit() const {
+  if (parts.empty()) return "nothing";
+  return parts.front().name == compute_part ? "compute" : parts.front().name;
+}
+
+Limits limits_of(const PointOutcome& outcome) {
+  const Prediction& predicted = *outcome.predicted;
+  const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
+  const auto& lanes = predicted.trace.program.lanes;
+  const auto busy = busy_times(spans, [&](const Span& span) { return computes(span, lanes); });
+  const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
+  const auto all = busy_times(spans, [](const Span&) { return true; });
+  Limits limits;
+  if (outcome.memory) limits.memory = outcome.memory->total();
+  limits.device_memory = outcome.device_memory;
+  std::map<std::string, Seconds> times;
+  divide_compute(spans, lanes, times);
+  const Seconds host = length_of(all) - length_of(other);
+  for (const Span& span : spans) {
+    if (is_launch(span)) {
+      limits.launches += span.duration();
+    } else if (span.call() != nullptr) {
+      ++limits.call_count;
+      const Seconds exposed = idle_within(busy, span);
+      if (exposed == Seconds(0)) continue;
+      limits.calls.push_back({span.operation.name, span.size(), span.duration(), exposed});
+    }
+  }
+  const StepTotals& totals = predicted.totals;
+  times[exposed_part] = totals.exposed_communication;
+  times["host"] = host;
+  times["waiting"] = totals.step - totals.compute - totals.exposed_communication - host;
+  constexpr double shown_from = 1e-6;  // of the step; less is rounding
+  if (predicted.compute_spread > totals.step * shown_from) {
+    limits.skew = predicted.compute_spread;
+  }
+  for (const auto& [name, time] : times) {
+    if (time > totals.step * shown_from) limits.parts.push_back({name, time});
+  }
+  const auto longest_first = [](const auto& a, const auto& b) { return a > b; };
+  std::ranges::stable_sort(limits.parts, longest_first, &StepPart::time);
+  std::ranges::stable_sort(limits.calls, longest_first, &ExposedCall::exposed);
+  return limits;
+}
+
+Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_another_strategy) {
+  const double ratio = after.predicted_throughput() / before.predicted_throughput();
+  const uncertain::Believed& was = before.predicted->believed;
+  const uncertain::Believed& is = after.predicted->believed;
+  double up = 0, down = 0;  // squares of logarithms
+  const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
+  // The step before grows by one, the one after by the other; either end of each quantity, as the
+  // machine is the same.
+  for (std::size_t q = 0; q < uncertain::quantities; ++q) {
+    const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
+    add(std::max({low, high, 0.0}));
+    add(std::min({low, high, 0.0}));
+  }
+  if (is_another_strategy) {
+    add(std::hypot(was.rest_high, is.rest_low));
+    add(-std::hypot(was.rest_low, is.rest_high));
+  }
+  return {ratio - 1, ratio * std::exp(-std::sqrt(down)) - 1, ratio * std::exp(std::sqrt(up)) - 1};
+}
+
+Advice advise(const std::string& path, const Settings& settings, std::optional<std::uint32_t> gpus,
+              const RunOptions& options) {
+  const ProgressEnd end(options.progress);
+  Advice advice;
+  advice.path = path;
+  RunOptions with_belief = options;
+  with_belief.belief = belief_of(ScenarioFile::read(path, settings), options);
+  advice.point = point_of(path, settings, gpus);
+  const auto read = [&] { return ScenarioFile::read(path, advice.point); };
+  RunOptions with_trace = with_belief;
+  with_trace.keep_traces = true;
+  const ScenarioFile file = read();
+  advice.name = file.name();
+  Attempt base = attempt(read, with_trace);
+  if (!base.outcome) throw InputError({path}, "the strategy " + base.refusal, "");
+  advice.outcome = *base.outcome;
+  advice.limits = limits_of(advice.outcome);
+  Variants variants(path, advice.point, options_of(file.scenario(0)), with_belief);
+  try {
+    Adviser(variants).advise(advice);
+    advice.is_complete = true;
+  } catch (const Stopped&) {
+  }
+  std::ranges::stable_sort(advice.suggestions, [](const Suggestion& a, const Suggestion& b) {
+    return a.gain.value > b.gain.value;
+  });
+  advice.predicted = variants.predicted();
+  return advice;
+}
 
 void write_text(std::ostream& out, const Advice& advice) {
   write_step(out, advice);

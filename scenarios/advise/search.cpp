@@ -82,28 +82,6 @@ std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all)
   return kept;
 }
 
-}  // namespace
-
-Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& along) {
-  std::vector<Choice> kept{std::move(start)};
-  std::vector<Choice> before;
-  while (kept != before) {
-    before = kept;
-    for (const std::size_t axis : along) {
-      std::vector<Choice> tried = kept;
-      for (Choice choice : kept) {
-        for (choice[axis] = 0; choice[axis] < variants.axes()[axis].size(); ++choice[axis]) {
-          tried.push_back(choice);
-        }
-      }
-      kept = quickest(variants, tried);
-    }
-  }
-  return kept.front();
-}
-
-namespace {
-
 bool has_key(const training::Strategy& strategy, std::string_view name) {
   return std::ranges::any_of(strategy.keys,
                              [&](const settings::Key& known) { return known.name == name; });
@@ -182,6 +160,24 @@ SearchAxis accumulation_axis(const Scenario& scenario) {
 }
 
 }  // namespace
+
+Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& along) {
+  std::vector<Choice> kept{std::move(start)};
+  std::vector<Choice> before;
+  while (kept != before) {
+    before = kept;
+    for (const std::size_t axis : along) {
+      std::vector<Choice> tried = kept;
+      for (Choice choice : kept) {
+        for (choice[axis] = 0; choice[axis] < variants.axes()[axis].size(); ++choice[axis]) {
+          tried.push_back(choice);
+        }
+      }
+      kept = quickest(variants, tried);
+    }
+  }
+  return kept.front();
+}
 
 bool alters_training(Option option) {
   return option == Option::wire_type || option == Option::accumulation;

@@ -7,7 +7,7 @@
 
 #include "models/words.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/predict/attempt.h"
+#include "scenarios/predict/run_scenario.h"
 
 namespace paceline::advise {
 

@@ -17,7 +17,6 @@
 #include "scenarios/text_table.h"
 
 namespace paceline::advise {
-
 namespace {
 
 constexpr std::string_view strategy_path = "training.strategy";
@@ -64,44 +63,6 @@ void add_points(const std::string& path, const Settings& settings, const RunOpti
     if (!is_known) points.push_back({path, belief, {file.name(), std::move(axes), {}}});
   }
 }
-
-}  // namespace
-
-std::vector<StrategyComparison> compare_strategies(const std::vector<std::string>& paths,
-                                                   const Settings& settings,
-                                                   const RunOptions& options) {
-  std::vector<Compared> points;
-  for (const std::string& path : paths) add_points(path, settings, options, points);
-  const auto tried = strategies_to_try();
-  const ProgressEnd end(options.progress);
-  std::vector<StrategyComparison> comparisons;
-  try {
-    for (auto& [path, belief, comparison] : points) {
-      RunOptions with_belief = options;
-      with_belief.belief = belief;
-      StrategyComparison& made = comparisons.emplace_back(std::move(comparison));
-      for (const training::Strategy* strategy : tried) {
-        if (options.progress) {
-          const std::size_t done = (comparisons.size() - 1) * tried.size() + made.rows.size();
-          options.progress(
-              {done, points.size() * tried.size(), "steps", std::string(strategy->name)});
-        }
-        made.rows.push_back({strategy->name, with_strategy(path, settings, made.axes,
-                                                           strategy->name, with_belief)});
-      }
-      made.is_complete = true;
-    }
-  } catch (const Stopped&) {
-    if (comparisons.front().rows.empty()) throw;
-  }
-  return comparisons;
-}
-
-bool are_complete(const std::vector<StrategyComparison>& comparisons) {
-  return std::ranges::all_of(comparisons, &StrategyComparison::is_complete);
-}
-
-namespace {
 
 std::string title_of(const StrategyComparison& comparison) {
   std::string title = comparison.scenario;
@@ -176,6 +137,40 @@ Remarks remarks_on(const std::vector<StrategyComparison>& comparisons) {
 }
 
 }  // namespace
+
+std::vector<StrategyComparison> compare_strategies(const std::vector<std::string>& paths,
+                                                   const Settings& settings,
+                                                   const RunOptions& options) {
+  std::vector<Compared> points;
+  for (const std::string& path : paths) add_points(path, settings, options, points);
+  const auto tried = strategies_to_try();
+  const ProgressEnd end(options.progress);
+  std::vector<StrategyComparison> comparisons;
+  try {
+    for (auto& [path, belief, comparison] : points) {
+      RunOptions with_belief = options;
+      with_belief.belief = belief;
+      StrategyComparison& made = comparisons.emplace_back(std::move(comparison));
+      for (const training::Strategy* strategy : tried) {
+        if (options.progress) {
+          const std::size_t done = (comparisons.size() - 1) * tried.size() + made.rows.size();
+          options.progress(
+              {done, points.size() * tried.size(), "steps", std::string(strategy->name)});
+        }
+        made.rows.push_back({strategy->name, with_strategy(path, settings, made.axes,
+                                                           strategy->name, with_belief)});
+      }
+      made.is_complete = true;
+    }
+  } catch (const Stopped&) {
+    if (comparisons.front().rows.empty()) throw;
+  }
+  return comparisons;
+}
+
+bool are_complete(const std::vector<StrategyComparison>& comparisons) {
+  return std::ranges::all_of(comparisons, &StrategyComparison::is_complete);
+}
 
 void write_text(std::ostream& out, const std::vector<StrategyComparison>& comparisons) {
   TextTable table({"scenario", "strategy", "gpus", "step", "90% interval", "exposed comm",

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/advise/search.h"
-#include "scenarios/predict/attempt.h"
+#include "scenarios/predict/run_scenario.h"
 
 namespace paceline::advise {
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -81,6 +82,47 @@ double spread_of_groups(const cost::CollectiveFit& fit) {
 // SXM3. (NVIDIA's DGX-1 and DGX-2 system architecture whitepapers.)
 bool is_of_mesh(const std::string& device) { return device.find("SXM2") != std::string::npos; }
 
+void require_one_release(const std::vector<LogTable>& tables) {
+  const LogTable* known = nullptr;
+  for (const LogTable& table : tables) {
+    if (table.release.empty()) continue;
+    if (known != nullptr && known->release != table.release) {
+      throw InputError(
+          {table.file},
+          fmt::format("is of NCCL {}, {} of {}", table.release, known->file, known->release),
+          "calibrate one release at a time");
+    }
+    known = &table;
+  }
+}
+
+void require_reach(const std::vector<LogTable>& tables,
+                   const std::optional<CalibratedMachine>& machine) {
+  for (const LogTable& table : tables) {
+    const auto fault = fault_of(machine, table.shape.ranks_per_node);
+    if (!fault) continue;
+    throw InputError({table.file}, *fault, "name the machine that the logs are of");
+  }
+}
+
+std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
+  std::string files;
+  for (const LogTable& table : tables) {
+    if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
+  }
+  return files;
+}
+
+std::string files_of(const CalibratedLink& link, bool with_folders) {
+  std::vector<std::string> names;
+  for (const auto& source : link.sources) {
+    const std::string name =
+        with_folders ? source.file : std::filesystem::path(source.file).filename().string();
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& shape) const {
@@ -107,41 +149,6 @@ std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& sha
       shape.ranks_per_node, spread);
 }
 
-namespace {
-
-void require_one_release(const std::vector<LogTable>& tables) {
-  const LogTable* known = nullptr;
-  for (const LogTable& table : tables) {
-    if (table.release.empty()) continue;
-    if (known != nullptr && known->release != table.release) {
-      throw InputError(
-          {table.file, 0, 0},
-          fmt::format("is of NCCL {}, {} of {}", table.release, known->file, known->release),
-          "calibrate one release at a time");
-    }
-    known = &table;
-  }
-}
-
-void require_reach(const std::vector<LogTable>& tables,
-                   const std::optional<CalibratedMachine>& machine) {
-  for (const LogTable& table : tables) {
-    const auto fault = fault_of(machine, table.shape.ranks_per_node);
-    if (!fault) continue;
-    throw InputError({table.file, 0, 0}, *fault, "name the machine that the logs are of");
-  }
-}
-
-std::string files_of(const std::vector<LogTable>& tables, Collective collective) {
-  std::string files;
-  for (const LogTable& table : tables) {
-    if (table.shape.collective == collective) files += (files.empty() ? "" : ", ") + table.file;
-  }
-  return files;
-}
-
-}  // namespace
-
 Calibration calibrate(const std::vector<LogTable>& tables,
                       std::optional<CalibratedMachine> machine) {
   require_one_release(tables);
@@ -160,14 +167,14 @@ Calibration calibrate(const std::vector<LogTable>& tables,
   }
   for (auto& [collective, all] : samples) {
     if (!cost::are_enough(all)) {
-      throw InputError({files_of(tables, collective), 0, 0},
+      throw InputError({files_of(tables, collective)},
                        fmt::format("{} has too few rows to fit", to_text(collective)),
                        fmt::format("it takes at least {} sizes, the largest {} times the least",
                                    cost::samples_least, cost::span_least));
     }
     auto fit = cost::fit_collectives(std::move(all), rings);
     if (fit.samples().size() > samples_most) {
-      throw InputError({files_of(tables, collective), 0, 0},
+      throw InputError({files_of(tables, collective)},
                        fmt::format("{} has more than {} sizes", to_text(collective), samples_most),
                        "calibrate fewer groups");
     }
@@ -176,20 +183,6 @@ Calibration calibrate(const std::vector<LogTable>& tables,
   calibration.machine = std::move(machine);
   return calibration;
 }
-
-namespace {
-
-std::string files_of(const CalibratedLink& link, bool with_folders) {
-  std::vector<std::string> names;
-  for (const auto& source : link.sources) {
-    const std::string name =
-        with_folders ? source.file : std::filesystem::path(source.file).filename().string();
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-}  // namespace
 
 std::string CalibratedLink::files() const { return files_of(*this, false); }
 
@@ -205,11 +198,97 @@ std::map<cost::LinkPlace, CalibratedLink> calibrate_links(const std::vector<Link
   for (auto& [place, link] : links) {
     auto fitted = cost::fit_link(samples.at(place));
     if (const auto* fault = std::get_if<cost::LinkFault>(&fitted)) {
-      throw InputError({files_of(link, true), 0, 0}, fault->what, fault->hint);
+      throw InputError({files_of(link, true)}, fault->what, fault->hint);
     }
     link.fit = std::get<cost::LinkFit>(std::move(fitted));
   }
   return links;
+}
+
+namespace {
+
+// The fitted samples of the largest group.
+std::vector<cost::CollectiveSample> largest_group(const cost::CollectiveFit& fit) {
+  std::vector<cost::CollectiveSample> largest;
+  for (const auto& sample : fit.samples()) {
+    const auto ranks = largest.empty() ? 0 : largest.front().shape.ranks();
+    if (sample.shape.ranks() < ranks) continue;
+    if (sample.shape.ranks() > ranks) largest.clear();
+    largest.push_back(sample);
+  }
+  return largest;
+}
+
+// Of logarithms of predicted over measured.
+RatioSummary summarise_ratios(std::vector<double> logs) {
+  RatioSummary summary;
+  summary.points = logs.size();
+  if (logs.empty()) return summary;
+  const auto percent = [](double log_ratio) { return 100 * std::expm1(log_ratio); };
+  double sum = 0, sum_absolute = 0;
+  for (double& ratio : logs) {
+    sum += ratio;
+    ratio = std::abs(ratio);
+    sum_absolute += ratio;
+  }
+  const auto n = static_cast<double>(logs.size());
+  summary.geometric_mean = percent(sum_absolute / n);
+  summary.median = percent(stats::median(logs));
+  summary.largest = percent(std::ranges::max(logs));
+  summary.bias = percent(sum / n);
+  return summary;
+}
+
+}  // namespace
+
+std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
+                                        const std::vector<LogTable>& tables) {
+  std::vector<ValidatedLog> validated;
+  for (const LogTable& table : tables) {
+    const cost::CollectiveFit* fit = calibration.find(table.shape.collective);
+    if (fit == nullptr) continue;
+    if (const auto fault = fault_of(calibration.machine, table.shape.ranks_per_node)) {
+      throw InputError({table.file}, *fault,
+                       "take a calibration of the machine that the log is of");
+    }
+    if (const auto why = calibration.unknown(table.shape)) {
+      throw InputError({table.file}, "cannot be predicted: " + *why,
+                       "calibrate with --cluster NAME, such as dgx1-v100, or with such a log");
+    }
+    ValidatedLog& log = validated.emplace_back();
+    log.file = table.file;
+    log.shape = table.shape;
+    log.is_fitted = calibration.is_fitted(table.shape);
+    const auto largest = largest_group(*fit);
+    for (const cost::CollectiveSample& sample : table.samples) {
+      LogRow& row = log.rows.emplace_back();
+      row.size = sample.size;
+      row.measured = sample.time;
+      row.predicted = fit->predict(sample.shape, sample.size);
+      const auto same =
+          std::ranges::find_if(largest, [&](const auto& one) { return one.size == sample.size; });
+      if (same != largest.end()) row.copied = same->time;
+    }
+  }
+  return validated;
+}
+
+LogSummary summarise(const std::vector<const ValidatedLog*>& logs) {
+  std::vector<double> predicted, copied;
+  double covered = 0;
+  for (const ValidatedLog* log : logs) {
+    for (const LogRow& row : log->rows) {
+      predicted.push_back(std::log(row.predicted.time / row.measured));
+      if (row.copied) copied.push_back(std::log(*row.copied / row.measured));
+      covered += row.is_covered() ? 1 : 0;
+    }
+  }
+  LogSummary summary;
+  summary.coverage_percent =
+      predicted.empty() ? 0 : 100 * covered / static_cast<double>(predicted.size());
+  summary.predicted = summarise_ratios(std::move(predicted));
+  summary.copied = summarise_ratios(std::move(copied));
+  return summary;
 }
 
 }  // namespace paceline

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/formats/formats.h"
@@ -211,11 +210,11 @@ void take_path(const std::string& path, const LogOptions& options, LogFiles& log
       [&](const traces::UnpackedFile& file) {
         is_empty = false;
         if (file.name != given && !is_of_a_log(file.text)) {
-          return warn({file.name, 0, 0}, "is not a log of collectives, and is skipped", "");
+          return warn({file.name}, "is not a log of collectives, and is skipped", "");
         }
         has_log = true;
         if (!file.cut.empty()) {
-          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+          warn({file.name}, "cut off, or damaged (" + file.cut + "): read up to there", "");
         }
         try {
           take_text(file.name, file.text, options, logs, measured);
@@ -224,11 +223,11 @@ void take_path(const std::string& path, const LogOptions& options, LogFiles& log
         }
       },
       [](const std::string& file, const std::string& why) {
-        throw InputError({file, 0, 0}, "cannot be read: " + why, "");
+        throw InputError({file}, "cannot be read: " + why, "");
       });
-  if (is_empty) throw InputError({given, 0, 0}, "has no files", "");
+  if (is_empty) throw InputError({given}, "has no files", "");
   if (!has_log) {
-    throw InputError({given, 0, 0}, "has no log of collectives in it",
+    throw InputError({given}, "has no log of collectives in it",
                      "give the output of nccl-tests, or of osu_latency");
   }
 }
@@ -253,7 +252,7 @@ std::vector<LogTable> read_log_files(const std::vector<std::string>& paths,
                                      const LogOptions& options) {
   MeasuredFiles files = read_measured_files(paths, options);
   if (!files.links.empty()) {
-    throw InputError({files.links.front().file, 0, 0}, "is a ping-pong, not a log of collectives",
+    throw InputError({files.links.front().file}, "is a ping-pong, not a log of collectives",
                      "paceline calibrate takes it");
   }
   return std::move(files.logs);

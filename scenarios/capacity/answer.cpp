@@ -39,8 +39,7 @@ class Answering {
       made_.nearest = find({Aim::nearest, job_.targets, asked()});
       const bool all_refused = search_.predicted() == search_.refused();
       if (!made_.nearest && all_refused && !predictor_.first_refusal().empty()) {
-        throw InputError({job_.path, 0, 0}, "runs on no machine: " + predictor_.first_refusal(),
-                         "");
+        throw InputError({job_.path}, "runs on no machine: " + predictor_.first_refusal(), "");
       }
     }
     find_front();
@@ -74,6 +73,7 @@ class Answering {
              std::ranges::find(job_.pricings, pricing) != job_.pricings.end();
     };
   }
+
   [[nodiscard]] Allowed asked_and(const std::function<bool(const Setup&)>& also) const {
     return [asked = asked(), also](const Setup& setup, Pricing pricing) {
       return asked(setup, pricing) && also(setup);
@@ -115,6 +115,7 @@ class Answering {
   void add_further(std::string words, const Wanted& wanted) {
     made_.further.push_back({std::move(words), find(wanted)});
   }
+
   void add_without(const std::string& what, const std::function<bool(const Setup&)>& is_it) {
     const bool is_all = std::ranges::all_of(grid_.candidates,
                                             [&](const Candidate& one) { return is_it(one.setup); });
@@ -189,7 +190,67 @@ class Answering {
     }
   }
 
-  void settle(const Row& row);
+  // What a plan's figures hang on most, and what would say it: the number of one GPU, or calls by
+  // themselves in a node or between two.
+  void settle(const Row& row) {
+    const Setup& setup = search_.setup(row.plan);
+    const Machine& kind = machine(setup);
+    const Prediction& predicted = *predictor_.outcome(setup)->predicted;
+    const auto widest = predicted.believed.widest();
+    if (!widest) return;
+    const uncertain::Priors& priors = predicted.belief.priors();
+    const double links = priors.links[static_cast<std::size_t>(uncertain::LinkClass::measured)];
+    uncertain::Place place = predicted.response.place;
+    uncertain::KnownRow known;
+    Settling made{row, "", "", {}, {}};
+    const auto q = static_cast<std::size_t>(*widest);
+    made.hangs_on =
+        fmt::format("{}{}: {:+.0f} to {:+.0f} % of the step", to_text(*widest),
+                    *widest == Unknown::compute ? fmt::format(" ({})", kind.device) : "",
+                    100 * std::expm1(predicted.believed.lows[q]),
+                    100 * std::expm1(predicted.believed.highs[q]));
+    const std::string calibrate =
+        ", give its output to paceline calibrate, and name the file as cluster.calibration in the "
+        "catalogue";
+    switch (*widest) {
+      case Unknown::compute:
+        place.log2_ranks = place.log2_gpus_per_node = place.log2_nodes = 0;
+        known = {uncertain::response_of_itself(place, *widest), 0, priors.row};
+        made.measure = fmt::format(
+            "train for a minute on one {} with a batch of {}, and add to the job file: "
+            "measured_on: "
+            "[{{device: {}, batch: {}, throughput: ... samples/s}}]",
+            kind.device, setup.batch, kind.device, setup.batch);
+        break;
+      case Unknown::node_links:
+        place.log2_nodes = 0;
+        known = {uncertain::response_of_itself(place, *widest), 0, links};
+        made.measure =
+            fmt::format("run all_reduce_perf on one node of {}{}", kind.full_name(), calibrate);
+        break;
+      case Unknown::network:
+        place.log2_nodes = 1;
+        known = {uncertain::response_of_itself(place, *widest), 0, links};
+        made.measure = fmt::format("run all_reduce_perf between two nodes of {}{}",
+                                   kind.full_name(), calibrate);
+        break;
+      case Unknown::wrapper:
+      case Unknown::host:
+      case Unknown::overlap:
+        known = {predicted.response};
+        made.measure = fmt::format("train for a minute on {} GPUs of {}", gpus_of(job_, setup),
+                                   kind.full_name());
+        break;
+    }
+    const auto after = uncertain::believed_after(predicted.belief, known, predicted.response);
+    Speed speed = speed_of(*predictor_.outcome(setup));
+    speed.low = after.low;
+    speed.high = after.high;
+    speed.degrees = uncertain::freedom + 1;
+    made.limit_after = search_.limit_time(row.plan, speed);
+    made.limit_cost_after = search_.rate(row.plan) * made.limit_after;
+    made_.settling.push_back(std::move(made));
+  }
 
   const PlannedJob& job_;
   const Grid& grid_;
@@ -197,66 +258,6 @@ class Answering {
   const Predictor& predictor_;
   Answer made_;
 };
-
-// What a plan's figures hang on most, and what would say it: the number of one GPU, or calls by
-// themselves in a node or between two.
-void Answering::settle(const Row& row) {
-  const Setup& setup = search_.setup(row.plan);
-  const Machine& kind = machine(setup);
-  const Prediction& predicted = *predictor_.outcome(setup)->predicted;
-  const auto widest = predicted.believed.widest();
-  if (!widest) return;
-  const uncertain::Priors& priors = predicted.belief.priors();
-  const double links = priors.links[static_cast<std::size_t>(uncertain::LinkClass::measured)];
-  uncertain::Place place = predicted.response.place;
-  uncertain::KnownRow known;
-  Settling made{row, "", "", {}, {}};
-  const auto q = static_cast<std::size_t>(*widest);
-  made.hangs_on = fmt::format("{}{}: {:+.0f} to {:+.0f} % of the step", to_text(*widest),
-                              *widest == Unknown::compute ? fmt::format(" ({})", kind.device) : "",
-                              100 * std::expm1(predicted.believed.lows[q]),
-                              100 * std::expm1(predicted.believed.highs[q]));
-  const std::string calibrate =
-      ", give its output to paceline calibrate, and name the file as cluster.calibration in the "
-      "catalogue";
-  switch (*widest) {
-    case Unknown::compute:
-      place.log2_ranks = place.log2_gpus_per_node = place.log2_nodes = 0;
-      known = {uncertain::response_of_itself(place, *widest), 0, priors.row};
-      made.measure = fmt::format(
-          "train for a minute on one {} with a batch of {}, and add to the job file: measured_on: "
-          "[{{device: {}, batch: {}, throughput: ... samples/s}}]",
-          kind.device, setup.batch, kind.device, setup.batch);
-      break;
-    case Unknown::node_links:
-      place.log2_nodes = 0;
-      known = {uncertain::response_of_itself(place, *widest), 0, links};
-      made.measure =
-          fmt::format("run all_reduce_perf on one node of {}{}", kind.full_name(), calibrate);
-      break;
-    case Unknown::network:
-      place.log2_nodes = 1;
-      known = {uncertain::response_of_itself(place, *widest), 0, links};
-      made.measure =
-          fmt::format("run all_reduce_perf between two nodes of {}{}", kind.full_name(), calibrate);
-      break;
-    case Unknown::wrapper:
-    case Unknown::host:
-    case Unknown::overlap:
-      known = {predicted.response, 0, 0};
-      made.measure = fmt::format("train for a minute on {} GPUs of {}", gpus_of(job_, setup),
-                                 kind.full_name());
-      break;
-  }
-  const auto after = uncertain::believed_after(predicted.belief, known, predicted.response);
-  Speed speed = speed_of(*predictor_.outcome(setup));
-  speed.low = after.low;
-  speed.high = after.high;
-  speed.degrees = uncertain::freedom + 1;
-  made.limit_after = search_.limit_time(row.plan, speed);
-  made.limit_cost_after = search_.rate(row.plan) * made.limit_after;
-  made_.settling.push_back(std::move(made));
-}
 
 }  // namespace
 

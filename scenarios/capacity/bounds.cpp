@@ -9,7 +9,6 @@
 #include "models/stats/student.h"
 #include "models/uncertain/covariance.h"
 #include "scenarios/prepare/overheads.h"
-#include "scenarios/prepare/place.h"
 
 namespace paceline::capacity {
 namespace {

@@ -160,8 +160,8 @@ class OfMachine {
     if (sized.strategy->refuse != nullptr) {
       if (const auto refusal = sized.strategy->refuse(request)) {
         refused_ = InputError(
-            {job_.path, 0, 0},
-            fmt::format("strategy \"{}\" {}", sized.strategy->name, refusal->what), refusal->hint);
+            {job_.path}, fmt::format("strategy \"{}\" {}", sized.strategy->name, refusal->what),
+            refusal->hint);
         return false;
       }
     }
@@ -211,6 +211,26 @@ class OfMachine {
   std::string too_large_;
 };
 
+struct NoFit {
+  std::string why, hint;
+  std::optional<InputError> refusal;  // the strategy's, or the scenario's
+};
+
+// Precondition: no setup of the machine fits.
+NoFit why_none_fits(const Machine& machine, const OfMachine& setups) {
+  if (!setups.too_large().empty()) {
+    return {setups.too_large(), "allow smaller batches, or strategies that share the model (fsdp)",
+            std::nullopt};
+  }
+  if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
+  if (!setups.is_within_limits()) {
+    return {fmt::format("a node has {} GPUs, and limits.gpus allows fewer", machine.gpus_per_node),
+            "allow more GPUs", std::nullopt};
+  }
+  return {"no number of its GPUs shares the batch", "allow other batches, or other numbers of GPUs",
+          std::nullopt};
+}
+
 }  // namespace
 
 std::vector<ScenarioFile::Setting> settings_of(const PlannedJob& job, const Setup& setup) {
@@ -246,30 +266,6 @@ std::vector<std::uint32_t> node_counts(std::uint32_t most) {
   return counts;
 }
 
-namespace {
-
-struct NoFit {
-  std::string why, hint;
-  std::optional<InputError> refusal;  // the strategy's, or the scenario's
-};
-
-// Precondition: no setup of the machine fits.
-NoFit why_none_fits(const Machine& machine, const OfMachine& setups) {
-  if (!setups.too_large().empty()) {
-    return {setups.too_large(), "allow smaller batches, or strategies that share the model (fsdp)",
-            std::nullopt};
-  }
-  if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
-  if (!setups.is_within_limits()) {
-    return {fmt::format("a node has {} GPUs, and limits.gpus allows fewer", machine.gpus_per_node),
-            "allow more GPUs", std::nullopt};
-  }
-  return {"no number of its GPUs shares the batch", "allow other batches, or other numbers of GPUs",
-          std::nullopt};
-}
-
-}  // namespace
-
 Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
   Grid grid;
   std::optional<NoFit> first;
@@ -286,7 +282,7 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
   }
   if (!grid.candidates.empty()) return grid;
   if (first->refusal) throw *first->refusal;
-  throw InputError({job.path, 0, 0},
+  throw InputError({job.path},
                    fmt::format("fits no machine: {}: {}",
                                job.machines[grid.left_out.front().machine].full_name(), first->why),
                    first->hint);

@@ -85,8 +85,7 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
   Prepared prepared = take_prepared(setup);
   if (!prepared.point) return {std::nullopt, prepared.refusal};
   PointOutcome& outcome = prepared.outcome;
-  take(predict_point(prepared.point, *options_.belief, simulation(false)), {job_.path, 0, 0},
-       outcome);
+  take(predict_point(prepared.point, *options_.belief, simulation(false)), {job_.path}, outcome);
   if (!outcome.failure) {
     outcome.predicted->drop_trace();
     outcome.predicted->calls.clear();

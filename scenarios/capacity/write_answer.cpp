@@ -6,15 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <ostream>
 #include <set>
 
 #include "models/text/number.h"
 #include "scenarios/capacity/answer.h"
-#include "scenarios/line_width.h"
 #include "scenarios/remarks.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::capacity {

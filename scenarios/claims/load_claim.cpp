@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "scenarios/claims/claim.h"
+#include "scenarios/claims/verdict.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::claims {
 
 using loader::DocumentPtr;
 using loader::Field;
-using loader::Overrides;
 using loader::Reader;
 
 namespace {
@@ -99,7 +98,7 @@ void read_scenario(Reader& reader, Claim& claim) {
 
 Claim claim_of(const DocumentPtr& document, const std::string& name) {
   if (!document->root.is_map()) {
-    throw InputError({document->name, 0, 0}, "is not a claim",
+    throw InputError({document->name}, "is not a claim",
                      fmt::format("write schema: {} and its keys", schema));
   }
   Reader reader(document);
@@ -132,14 +131,13 @@ Claim load_claim(const std::string& name) {
   if (loader::names_a_file(name)) {
     return claim_of(loader::read_document(name), std::filesystem::path(name).stem().string());
   }
-  std::vector<std::string> known;
-  for (const ShippedFile& file : shipped_claims()) {
-    if (file.name == name)
-      return claim_of(loader::parse_document("claim " + name, file.text), name);
-    known.emplace_back(file.name);
+  const auto found = std::ranges::find(shipped_claims(), name, &ShippedFile::name);
+  if (found == shipped_claims().end()) {
+    throw InputError({name}, "is no claim",
+                     loader::known_ones(name, loader::names_of(shipped_claims())) +
+                         ", or the path of a .yaml file");
   }
-  throw InputError({name, 0, 0}, "is no claim",
-                   loader::known_ones(name, known) + ", or the path of a .yaml file");
+  return claim_of(loader::parse_document("claim " + name, found->text), name);
 }
 
 std::vector<Claim> load_shipped_claims() {

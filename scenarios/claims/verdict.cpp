@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <utility>
 
 namespace paceline::claims {
-
 namespace {
 
 // Values of two axes, by index; all of an axis when it does not matter.
@@ -217,51 +215,6 @@ void decide(Finding& finding) {
   }
 }
 
-}  // namespace
-
-std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
-                                    const std::vector<Trial>& trials) {
-  Rectangle best;
-  for (std::size_t first = 0; first < axes.size(); ++first) {
-    for (std::size_t second = 0; second < axes.size(); ++second) {
-      const bool is_pair = second > first;
-      if (second < first || (!is_pair && axes.size() > 1)) continue;
-      Rectangle made = largest_of(cells_of(axes, trials, first, second));
-      made.first_axis = first;
-      made.second_axis = second;
-      const bool is_simpler = made.count == best.count && made.axes < best.axes;
-      if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
-    }
-  }
-  if (best.count == 0) return std::nullopt;
-  return to_where(axes, trials, best);
-}
-
-Finding judge(Claim claim, std::vector<Trial> trials) {
-  Finding finding;
-  finding.claim = std::move(claim);
-  finding.trials = std::move(trials);
-  Ends ends;
-  for (const Trial& trial : finding.trials) {
-    if (!trial.value) continue;
-    ends.add(*trial.value);
-    ++finding.counted;
-    if (trial.holds) ++finding.held;
-  }
-  finding.least = ends.least;
-  finding.most = ends.most;
-  decide(finding);
-  return finding;
-}
-
-std::string to_text(Quantity quantity, const Range& range) {
-  if (!range.most) return to_text(quantity, *range.least) + " or more";
-  if (!range.least) return to_text(quantity, *range.most) + " or less";
-  return fmt::format("{} to {}", to_text(quantity, *range.least), to_text(quantity, *range.most));
-}
-
-namespace {
-
 double traffic_of(const PointOutcome& outcome) {
   double bytes = 0;
   for (const CallTimes& call : outcome.predicted->calls) {
@@ -367,6 +320,47 @@ class ClaimRun {
 };
 
 }  // namespace
+
+std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
+                                    const std::vector<Trial>& trials) {
+  Rectangle best;
+  for (std::size_t first = 0; first < axes.size(); ++first) {
+    for (std::size_t second = 0; second < axes.size(); ++second) {
+      const bool is_pair = second > first;
+      if (second < first || (!is_pair && axes.size() > 1)) continue;
+      Rectangle made = largest_of(cells_of(axes, trials, first, second));
+      made.first_axis = first;
+      made.second_axis = second;
+      const bool is_simpler = made.count == best.count && made.axes < best.axes;
+      if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
+    }
+  }
+  if (best.count == 0) return std::nullopt;
+  return to_where(axes, trials, best);
+}
+
+Finding judge(Claim claim, std::vector<Trial> trials) {
+  Finding finding;
+  finding.claim = std::move(claim);
+  finding.trials = std::move(trials);
+  Ends ends;
+  for (const Trial& trial : finding.trials) {
+    if (!trial.value) continue;
+    ends.add(*trial.value);
+    ++finding.counted;
+    if (trial.holds) ++finding.held;
+  }
+  finding.least = ends.least;
+  finding.most = ends.most;
+  decide(finding);
+  return finding;
+}
+
+std::string to_text(Quantity quantity, const Range& range) {
+  if (!range.most) return to_text(quantity, *range.least) + " or more";
+  if (!range.least) return to_text(quantity, *range.most) + " or less";
+  return fmt::format("{} to {}", to_text(quantity, *range.least), to_text(quantity, *range.most));
+}
 
 const Attempt& Predictions::of(const Claim& claim, const Settings& settings) {
   std::map<std::string, std::string> by_path = claim.base.by_path;

@@ -57,11 +57,11 @@ MeasureSettings MeasureCallOptions::settings() const {
 RankGroup MeasureCallOptions::group(std::uint32_t ranks) const {
   const Seconds limit = quantity("--timeout", timeout, parse_seconds);
   if (limit < RealSettings::timeout_least) {
-    throw InputError({"--timeout", 0, 0}, "is too short",
+    throw InputError({"--timeout"}, "is too short",
                      fmt::format("write {} or more", to_text(RealSettings::timeout_least)));
   }
   if (limit > RealSettings::timeout_most) {
-    throw InputError({"--timeout", 0, 0}, "is too long",
+    throw InputError({"--timeout"}, "is too long",
                      fmt::format("write {} or less", to_text(RealSettings::timeout_most)));
   }
   return {backend, ranks, limit};

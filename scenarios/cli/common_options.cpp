@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "models/collectives/registry.h"
+#include "models/cost/nccl_tuning.h"
 #include "models/training/strategy.h"
+#include "scenarios/cli/option_values.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/backend_kind.h"
 
 namespace paceline::cli {
@@ -22,15 +25,9 @@ Option add_secret_file(CommandOptions& app, std::string& path) {
   return option;
 }
 
-std::vector<std::string> names_of(std::span<const ShippedFile> files) {
-  std::vector<std::string> names;
-  for (const ShippedFile& file : files) names.emplace_back(file.name);
-  return names;
-}
-
-std::vector<std::string> shipped_models() { return names_of(shipped_networks()); }
-std::vector<std::string> shipped_presets() { return names_of(shipped_clusters()); }
-std::vector<std::string> shipped_device_names() { return names_of(shipped_devices()); }
+std::vector<std::string> shipped_models() { return loader::names_of(shipped_networks()); }
+std::vector<std::string> shipped_presets() { return loader::names_of(shipped_clusters()); }
+std::vector<std::string> shipped_device_names() { return loader::names_of(shipped_devices()); }
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
@@ -56,6 +53,45 @@ std::vector<std::string> collective_names() {
   std::vector<std::string> names;
   for (const auto& [value, name] : words_of(collectives::Collective{})) names.emplace_back(name);
   return names;
+}
+
+using collectives::Collective;
+
+bool is_scenario(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+void LogCommandOptions::add_to(CommandOptions& app) {
+  CommandOptions logs = app.in_group("Logs of collectives");
+  logs.add_option("--collective", collective,
+                  "The collective of logs that do not say which one they measured.")
+      .suggests(collective_names);
+  logs.add_option("--gpus", gpus, "The number of GPUs of a log that does not list them.");
+  logs.add_option("--nodes", nodes, "The number of nodes of a log that does not list its hosts.");
+  logs.add_option("--min", least_size, "Ignore sizes smaller than this (default: 1KiB).");
+}
+
+LogOptions LogCommandOptions::parsed() const {
+  Words<Collective> known;
+  for (const auto& [one, text] : words_of(Collective{})) {
+    if (cost::nccl::has_algorithms(one)) known.emplace_back(text, one);  // are fitted
+  }
+  LogOptions options;
+  if (!collective.empty()) options.collective = word("--collective", collective, known);
+  options.gpus = gpus;
+  options.nodes = nodes;
+  options.least_size = quantity("--min", least_size.empty() ? "1KiB" : least_size, parse_bytes);
+  return options;
+}
+
+void LogCommandOptions::refuse(const std::string& why) const {
+  const std::pair<const char*, bool> given[] = {{"--collective", !collective.empty()},
+                                                {"--gpus", gpus != 0},
+                                                {"--nodes", nodes != 0},
+                                                {"--min", !least_size.empty()}};
+  for (const auto& [name, is_given] : given) {
+    if (is_given) throw InputError({name}, "has no effect: " + why, "leave it out");
+  }
 }
 
 }  // namespace paceline::cli

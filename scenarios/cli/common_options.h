@@ -1,11 +1,10 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "models/shipped_file.h"
+#include "scenarios/calibration/log_file.h"
 #include "scenarios/cli/command_options.h"
 #include "scenarios/files/shipped_input.h"
 
@@ -29,7 +28,6 @@ Option add_scenario(CommandOptions& app, Value& path) {
 // --secret-file of commands that ranks of a launcher run.
 Option add_secret_file(CommandOptions& app, std::string& path);
 
-[[nodiscard]] std::vector<std::string> names_of(std::span<const ShippedFile> files);
 [[nodiscard]] std::vector<std::string> shipped_models();
 [[nodiscard]] std::vector<std::string> shipped_presets();
 [[nodiscard]] std::vector<std::string> shipped_device_names();
@@ -39,5 +37,19 @@ Option add_secret_file(CommandOptions& app, std::string& path);
 [[nodiscard]] std::vector<std::string> algorithm_names();
 [[nodiscard]] std::vector<std::string> collective_names();
 [[nodiscard]] std::vector<std::string> strategy_names();
+
+// Whether an input that may be a log or a scenario is one of these: by its name.
+[[nodiscard]] bool is_scenario(const std::string& path);
+
+// What commands that read logs of collectives may be told of them.
+struct LogCommandOptions {
+  std::string collective, least_size;
+  std::uint32_t gpus = 0, nodes = 0;
+
+  void add_to(CommandOptions& app);
+  [[nodiscard]] LogOptions parsed() const;  // throws InputError
+  // Throws InputError where one of them is given, as it would do nothing.
+  void refuse(const std::string& why) const;
+};
 
 }  // namespace paceline::cli

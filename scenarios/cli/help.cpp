@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "scenarios/document/reader.h"
-#include "scenarios/line_width.h"
+#include "scenarios/text_form.h"
 
 namespace paceline::cli {
 namespace {
@@ -54,20 +54,6 @@ std::size_t indent_of(std::string_view line) {
   return line.starts_with("  ") ? description_column : 0;
 }
 
-}  // namespace
-
-std::string wrapped(std::string_view help, std::size_t width) {
-  std::string made;
-  while (!help.empty()) {
-    const std::string_view line = help.substr(0, help.find('\n'));
-    help.remove_prefix(std::min(line.size() + 1, help.size()));
-    made += wrapped_line(line, width, indent_of(line));
-  }
-  return made;
-}
-
-namespace {
-
 // A command that is too long for a line goes on behind a backslash, with its next option.
 std::string in_lines(std::string command) {
   std::string text;
@@ -81,6 +67,16 @@ std::string in_lines(std::string command) {
 }
 
 }  // namespace
+
+std::string wrapped(std::string_view help, std::size_t width) {
+  std::string made;
+  while (!help.empty()) {
+    const std::string_view line = help.substr(0, help.find('\n'));
+    help.remove_prefix(std::min(line.size() + 1, help.size()));
+    made += wrapped_line(line, width, indent_of(line));
+  }
+  return made;
+}
 
 std::string examples_text(std::string_view examples) {
   std::string text = "Examples:\n";

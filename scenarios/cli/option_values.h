@@ -20,7 +20,7 @@ template <class T>
 T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::string_view)) {
   const auto parsed = parse(text);
   if (const auto* error = std::get_if<UnitError>(&parsed)) {
-    throw InputError({option, 0, 0}, fmt::format("\"{}\" {}", text, error->what), error->hint);
+    throw InputError({option}, fmt::format("\"{}\" {}", text, error->what), error->hint);
   }
   return std::get<T>(parsed);
 }
@@ -36,7 +36,7 @@ T word(const char* option, const std::string& text, const Words<T>& known) {
     if (name == text) return value;
     all += (all.empty() ? "" : ", ") + std::string(name);
   }
-  throw InputError({option, 0, 0}, fmt::format("\"{}\" is not known", text), "known: " + all);
+  throw InputError({option}, fmt::format("\"{}\" is not known", text), "known: " + all);
 }
 
 // One of an enumeration's.

@@ -11,7 +11,6 @@
 #include "models/contract.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/cli/result_output.h"
 #include "scenarios/import/traced_run.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/page/page.h"
@@ -150,7 +149,7 @@ std::vector<Option> OutcomeOutput::add_to(CommandOptions& app) {
 
 void OutcomeOutput::check() {
   if (chakra.path == "-") {
-    throw InputError({"-", 0, 0}, "standard output takes no folder of --chakra", "name a folder");
+    throw InputError({"-"}, "standard output takes no folder of --chakra", "name a folder");
   }
   if (chakra.is_asked()) chakra.check();
   if (!beside.empty()) runs_beside_ = import_runs(beside);

@@ -131,7 +131,7 @@ void write_runs(files::OutputFile& file, const std::vector<traces::TraceRun>& ru
   try {
     file.write([&](std::ostream& out) { write_step_traces(out, runs); });
   } catch (const traces::FormatError& error) {
-    throw InputError({file.path, 0, 0}, error.what(), error.hint());
+    throw InputError({file.path}, error.what(), error.hint());
   }
 }
 

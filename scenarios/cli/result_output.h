@@ -32,7 +32,7 @@ struct ReportOutput {
   void write(bool is_taken, const std::function<void(std::ostream&)>& write);
 };
 
-// What one of the writers of JSON writes.
+// A result as JSON, as `write_json` writes it, under a name.
 [[nodiscard]] page::Document document_of(const std::string& name,
                                          const std::function<void(std::ostream&)>& write_json);
 

@@ -27,12 +27,10 @@
 #include "scenarios/cli/plain_output.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/output_file.h"
-#include "scenarios/line_width.h"
 #include "scenarios/measure/worker_ranks.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/text_form.h"
-#include "scenarios/warnings.h"
 
 namespace paceline::cli {
 namespace {
@@ -129,7 +127,7 @@ void open_outputs(const std::vector<CommandOptions::Output>& outputs) {
     if (file->is_standard_output()) standard.push_back(name);
   }
   if (standard.size() > 1) {
-    throw InputError({"-", 0, 0},
+    throw InputError({"-"},
                      fmt::format("standard output takes one of {}", fmt::join(standard, ", ")),
                      "write the others to files");
   }
@@ -217,20 +215,6 @@ void prepare_last_words() {
 // A file that may not grow any more is a write that fails, like a full disk: no end by a signal.
 void let_writes_fail() { std::signal(SIGXFSZ, SIG_IGN); }
 
-}  // namespace
-
-// Not through fmt or streams: it must not throw when standard error is gone.
-void complain(const std::string& text) {
-  std::fputs(("paceline: " + in_one_line(text) + "\n").c_str(), stderr);
-}
-
-int say_stopped(const std::string& done) {
-  complain(fmt::format("{}; done: {}", Stopped().what(), done));
-  return exit_signal + StopRequest::signal();
-}
-
-namespace {
-
 // Over a line of progress, if a terminal shows one.
 void say_warning(const std::string& line) {
   const char* const before = ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "";
@@ -254,6 +238,16 @@ int say_out_of_memory() {
 }
 
 }  // namespace
+
+// Not through fmt or streams: it must not throw when standard error is gone.
+void complain(const std::string& text) {
+  std::fputs(("paceline: " + in_one_line(text) + "\n").c_str(), stderr);
+}
+
+int say_stopped(const std::string& done) {
+  complain(fmt::format("{}; done: {}", Stopped().what(), done));
+  return exit_signal + StopRequest::signal();
+}
 
 int run_main(int argc, const char* const* argv) {
   let_writes_fail();

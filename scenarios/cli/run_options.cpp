@@ -1,30 +1,110 @@
 #include "scenarios/cli/run_options.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <thread>
 
-#include "scenarios/cli/progress_line.h"
+#include "models/text/plain_text.h"
 
 namespace paceline::cli {
-
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The last column stays free: a terminal may go to the next line from it.
+std::size_t width_of_errors() {
+  constexpr std::size_t usual = 80;
+  winsize window{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+  return (is_known ? window.ws_col : usual) - 1;
+}
+
+constexpr const char* erased = "\r\033[K";
+
+// A line on a terminal's standard error that says where a command is, anew each second; it is gone
+// when nothing goes on any more.
+class ProgressLine {
+ public:
+  ProgressLine() : since_(Clock::now()), thread_([this] { run(); }) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+    tell({.is_over = true});
+  }
+
+  void tell(const Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (progress.doing != progress_.doing) since_ = Clock::now();
+    progress_ = progress;
+    show();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, std::chrono::seconds(1), [&] { return is_over_; })) show();
+  }
+
+  void show() {  // with the lock held
+    if (!progress_.is_over) {
+      const std::chrono::duration<double> since = Clock::now() - since_;
+      const std::string text = progress_text(progress_, Seconds(since.count()), width_of_errors());
+      std::fputs((erased + text).c_str(), stderr);
+    } else if (is_shown_) {
+      std::fputs(erased, stderr);
+    }
+    is_shown_ = !progress_.is_over;
+    std::fflush(stderr);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Progress progress_{.is_over = true};
+  std::chrono::steady_clock::time_point since_;
+  bool is_shown_ = false, is_over_ = false;
+  std::thread thread_;
+};
 
 // One of two that set the same would be without effect.
 void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
   std::set<std::string> paths;
   for (const ScenarioFile::Setting& setting : settings) {
     if (paths.insert(setting.path).second) continue;
-    throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
+    throw InputError({fmt::format("--set {}={}", setting.path, setting.value)},
                      "sets the same path as another option", "leave one of them out");
   }
 }
 
 }  // namespace
+
+std::string progress_text(const Progress& progress, Seconds since, std::size_t width) {
+  const std::string all = progress.all ? fmt::format("/{}", *progress.all) : "";
+  std::string text = fmt::format("{}{} {}", progress.done, all, progress.of);
+  if (!progress.pace.empty()) text += ", " + progress.pace;
+  if (!progress.doing.empty()) {
+    const std::string at = progress.at.empty() ? "" : ", " + progress.at;
+    text += fmt::format("; {}{}: {:.0f}s", without_controls(progress.doing), at, since.value());
+    if (progress.about) text += fmt::format(" of about {:.0f}s", progress.about->value());
+  }
+  if (text.size() > width) text.resize(width);
+  return text;
+}
 
 TellProgress tell_on_terminal() {
   if (::isatty(STDERR_FILENO) != 1) return nullptr;
@@ -69,12 +149,12 @@ void SharedOptions::add_known_to(CommandOptions& app) {
 
 void SharedOptions::refuse_known(const std::string& why) const {
   if (known.empty()) return;
-  throw InputError({"--known " + known.front(), 0, 0}, "has no effect: " + why, "leave it out");
+  throw InputError({"--known " + known.front()}, "has no effect: " + why, "leave it out");
 }
 
 void SharedOptions::expect_known_of_one(std::size_t scenarios) const {
   if (known.empty() || scenarios == 1) return;
-  throw InputError({"--known " + known.front(), 0, 0},
+  throw InputError({"--known " + known.front()},
                    fmt::format("describes one scenario, and {} are given", scenarios),
                    "give one, or mark points of each file's measured.points known: true");
 }
@@ -85,7 +165,7 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
   for (const std::string& setting : settings) {
     const auto equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw InputError({"--set " + setting, 0, 0}, "is not path=value",
+      throw InputError({"--set " + setting}, "is not path=value",
                        "write --set cluster.network.latency=5us");
     }
     parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});

@@ -6,8 +6,13 @@
 #include "scenarios/cli/command_options.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/run_scenario.h"
+#include "scenarios/process/progress.h"
 
 namespace paceline::cli {
+
+// "2/5 points; 8192 GPUs: 34s of about 60s", cut to so many characters. `since`: how long what is
+// being done goes on.
+[[nodiscard]] std::string progress_text(const Progress& progress, Seconds since, std::size_t width);
 
 // A progress line on standard error when that is a terminal; else nothing.
 [[nodiscard]] TellProgress tell_on_terminal();

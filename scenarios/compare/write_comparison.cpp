@@ -8,7 +8,7 @@
 #include "models/text/json_writer.h"
 #include "models/units/parse.h"
 #include "scenarios/compare/comparison.h"
-#include "scenarios/line_width.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::compare {

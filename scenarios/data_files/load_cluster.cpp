@@ -385,7 +385,7 @@ bool read_sharp(Section& network) {
 }
 
 // What a preset says of its network's efficiency holds for its own transport: another one that the
-// scenario gives has other losses, and over TCP other limits (limit_by_sockets.h).
+// scenario gives has other losses, and over TCP other limits (limit_by_sockets, load_scenario.cpp).
 bool is_of_another_transport(Section& network, const std::optional<Transport>& of_preset) {
   if (!of_preset || network.get<Transport>("transport") == *of_preset) return false;
   const auto transport = network.map().layer_of("transport");

@@ -11,15 +11,18 @@ namespace {
 DocumentPtr load(const Field& field, const std::string& name,
                  std::span<const ShippedFile> shipped) {
   if (names_a_file(name)) return read_document(field.file_path());
-  const auto found = std::find_if(shipped.begin(), shipped.end(),
-                                  [&](const ShippedFile& file) { return file.name == name; });
+  const auto found = std::ranges::find(shipped, name, &ShippedFile::name);
   if (found != shipped.end()) return parse_document("shipped " + name, found->text);
-  std::vector<std::string> known;
-  for (const ShippedFile& file : shipped) known.emplace_back(file.name);
-  field.fail("is not known", known_ones(name, known) + ", or the path of a .yaml file");
+  field.fail("is not known", known_ones(name, names_of(shipped)) + ", or the path of a .yaml file");
 }
 
 }  // namespace
+
+std::vector<std::string> names_of(std::span<const ShippedFile> files) {
+  std::vector<std::string> names;
+  for (const ShippedFile& file : files) names.emplace_back(file.name);
+  return names;
+}
 
 DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
                            std::span<const Key> table) {

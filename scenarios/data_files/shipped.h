@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/shipped_file.h"
 #include "scenarios/document/section.h"
@@ -17,6 +19,8 @@ namespace paceline::loader {
 [[nodiscard]] inline bool names_a_file(std::string_view name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
+
+[[nodiscard]] std::vector<std::string> names_of(std::span<const ShippedFile> files);
 
 // The document that a field names: one of the shipped files, or a .yaml file beside the document
 // the field is in. Throws InputError with the nearest shipped name when there is neither, or when

@@ -1,26 +1,31 @@
 #include "scenarios/doctor/doctor.h"
 
+#include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
+#include <ranges>
 #include <sstream>
 #include <stdexcept>
 #include <variant>
-#include <vector>
 
+#include "models/text/json_writer.h"
+#include "models/units/parse.h"
 #include "scenarios/build_label.h"
 #include "scenarios/errors.h"
-#include "scenarios/process/executor_path.h"
 #include "scenarios/process/line_process.h"
+#include "scenarios/text_table.h"
 #include "traces/json/decode.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::doctor {
-
 namespace {
 
 // Of a program that looks for devices and ends.
@@ -102,46 +107,6 @@ std::optional<std::string> find_variable(const char* name) {
   return value;
 }
 
-}  // namespace
-
-std::vector<BackendState> backends_from_json(const std::string& text) {
-  try {
-    return traces::decode<std::vector<BackendState>>(traces::parse_json(text, ""));
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
-  }
-}
-
-Examination examine() {
-  const BrokenPipesIgnored ignored;
-  Examination found;
-  found.simulator = build_label.simgrid;
-  found.simulator_missing = find_fault_of_simulator();
-  ask_worker(found);
-  found.cpus = usable_cpus();
-  found.memory = physical_memory();
-  const std::string path = find_variable("PATH").value_or("");
-  found.mpirun = find_program("mpirun", path);
-  found.slurm_job = find_variable("SLURM_JOB_ID");
-  found.tracing = find_tracing_tools(path, find_variable("PYTHONPATH").value_or(""));
-  return found;
-}
-
-std::vector<std::string> devices_of(const Examination& machine) {
-  std::vector<std::string> names;
-  for (const BackendState& backend : machine.backends) {
-    for (const std::string& note : backend.notes) {  // "device 0: NAME, 80 GB"
-      const auto colon = note.find(": ");
-      if (!note.starts_with("device ") || colon == note.npos) continue;
-      names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
-    }
-    if (!names.empty()) break;  // others use the same
-  }
-  return names;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::vector<fs::path> folders_of(const std::string& list) {
@@ -201,23 +166,6 @@ std::optional<std::string> find_torch(const std::string& path, const std::string
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> find_program(const std::string& name, const std::string& folders) {
-  for (const fs::path& folder : folders_of(folders)) {
-    const std::string path = (folder / name).string();
-    if (::access(path.c_str(), X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
-TracingTools find_tracing_tools(const std::string& path, const std::string& python_path) {
-  return {find_torch(path, python_path), find_program("nsys", path),
-          find_program("nvidia-smi", path)};
-}
-
-namespace {
-
 // The first query of a driver that is not loaded takes some seconds.
 constexpr Seconds patience_of_driver(20.0);
 
@@ -237,7 +185,161 @@ std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
   return names;
 }
 
+struct Use {
+  std::string_view name;  // as rows of backends have it
+  std::string_view when;
+  std::string (*means)(const Examination& machine);  // what this machine has for it
+  std::string_view no_means = {};                    // what to do where that is nothing
+};
+
+std::string gpus_here(const Examination& machine) {
+  const auto gpus = devices_of(machine).size();
+  const BackendState* const other = find_backend_for("cpus", machine);
+  return std::to_string(gpus) + (gpus == 1 ? " GPU here" : " GPUs here") +
+         (other == nullptr ? "" : "; if it fails, " + other->name);
+}
+
+std::string cpus_here(const Examination& machine) {
+  return "on this machine more ranks than its " + std::to_string(machine.cpus) +
+         " CPUs measure the CPUs";
+}
+
+std::string launchers_here(const Examination& machine) {
+  std::string text = machine.mpirun ? "mpirun is " + *machine.mpirun : "";
+  if (machine.slurm_job) {
+    text += std::string(text.empty() ? "" : ", ") + "inside Slurm job " + *machine.slurm_job;
+  }
+  return text;
+}
+
+constexpr std::array uses{
+    Use{"gpus", "GPUs, a process each", gpus_here},
+    Use{"cpus", "ranks on CPUs, or several processes on one GPU, which NCCL refuses", cpus_here},
+    Use{"mpi", "a supercomputer with an MPI of its own", launchers_here,
+        "neither mpirun nor a Slurm job here: install openmpi-bin"}};
+
+// The backend that would be used if it could.
+const BackendState* first_choice(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find(rows, use, &BackendState::recommended_for);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Recommendation recommendation_for(const Use& use, const Examination& machine) {
+  const std::string when(use.when);
+  const BackendState* const best = first_choice(use.name, machine);
+  if (best == nullptr) {
+    const std::string& fault = machine.worker_missing;
+    return {when, "", fault.empty() ? "this build has no backend for it" : fault};
+  }
+  const BackendState* const backend = find_backend_for(use.name, machine);
+  if (backend == nullptr) return {when, "", best->missing};
+  const std::string means = use.means(machine);
+  if (means.empty()) return {when, "", std::string(use.no_means)};
+  std::string why = backend->summary;
+  if (!backend->version.empty()) why += " (" + backend->version + ")";
+  why += "; " + means;
+  if (backend != best) why += "; for " + best->name + ": " + best->missing;
+  return {when, backend->name, why};
+}
+
+RecordingAdvice profiler(const TracingTools& tools) {
+  return {
+      "PyTorch's profiler",
+      tools.torch,
+      "kernels, collectives and gradients of a script that can be changed",
+      {"import os", "from torch.profiler import ProfilerActivity, profile, schedule",
+       "rank = os.environ.get('RANK', '0')",
+       "with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],",
+       "             schedule=schedule(wait=5, warmup=3, active=5, repeat=1),",
+       "             record_shapes=True, with_stack=False,",
+       "             on_trace_ready=lambda p: p.export_chrome_trace(f'trace.{rank}.json')) as p:",
+       "    for batch in loader:  # your training loop", "        train_step(batch)",
+       "        p.step()"},
+      true,
+      {"The schedule skips the first steps, in which DDP builds its buckets anew and kernels are "
+       "chosen.",
+       "record_shapes=True shows the sizes of gradients and collectives.",
+       "Stacks cost time in every step, so with_stack is off.",
+       "Each rank writes a file of its own."},
+      "paceline import trace.*.json"};
+}
+
+RecordingAdvice recorder(const TracingTools& tools) {
+  return {"paceline_recorder.py",
+          tools.torch,
+          "the times of layers, gradients and buckets without a profiler's cost, on CPUs as well",
+          {"import paceline_recorder  # traces/torch/paceline_recorder.py, beside the script",
+           "# train for a few steps first: DDP builds its buckets anew after the first",
+           "with paceline_recorder.record('run.trace'):", "    train()"},
+          true,
+          {"Each rank writes run.RANK.trace. Recording ends after 100 steps."},
+          "paceline import run.*.trace"};
+}
+
+RecordingAdvice nsight(const TracingTools& tools) {
+  return {"Nsight Systems",
+          tools.nsys,
+          "a program that cannot be changed, on NVIDIA's GPUs",
+          {"nsys profile --trace=cuda,nvtx --cuda-graph-trace=node --delay=30 --duration=20 "
+           "-o report python3 train.py",
+           "nsys export --type sqlite report.nsys-rep"},
+          false,
+          {"With NVTX and NCCL 2.14 or later, the report contains the sizes of collectives.",
+           "The delay skips the start of the program, and the duration keeps the report small."},
+          "paceline import report.sqlite"};
+}
+
 }  // namespace
+
+std::vector<BackendState> backends_from_json(const std::string& text) {
+  try {
+    return traces::decode<std::vector<BackendState>>(traces::parse_json(text, ""));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string("paceline-worker wrote nonsense: ") + error.what());
+  }
+}
+
+Examination examine() {
+  const BrokenPipesIgnored ignored;
+  Examination found;
+  found.simulator = build_label.simgrid;
+  found.simulator_missing = find_fault_of_simulator();
+  ask_worker(found);
+  found.cpus = usable_cpus();
+  found.memory = physical_memory();
+  const std::string path = find_variable("PATH").value_or("");
+  found.mpirun = find_program("mpirun", path);
+  found.slurm_job = find_variable("SLURM_JOB_ID");
+  found.tracing = find_tracing_tools(path, find_variable("PYTHONPATH").value_or(""));
+  return found;
+}
+
+std::vector<std::string> devices_of(const Examination& machine) {
+  std::vector<std::string> names;
+  for (const BackendState& backend : machine.backends) {
+    for (const std::string& note : backend.notes) {  // "device 0: NAME, 80 GB"
+      const auto colon = note.find(": ");
+      if (!note.starts_with("device ") || colon == note.npos) continue;
+      names.push_back(note.substr(colon + 2, note.find(',', colon) - colon - 2));
+    }
+    if (!names.empty()) break;  // others use the same
+  }
+  return names;
+}
+
+std::optional<std::string> find_program(const std::string& name, const std::string& folders) {
+  for (const fs::path& folder : folders_of(folders)) {
+    const std::string path = (folder / name).string();
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+TracingTools find_tracing_tools(const std::string& path, const std::string& python_path) {
+  return {find_torch(path, python_path), find_program("nsys", path),
+          find_program("nvidia-smi", path)};
+}
 
 std::vector<std::string> gpu_names(const Examination& machine) {
   if (machine.tracing.nvidia_smi) {
@@ -245,6 +347,121 @@ std::vector<std::string> gpu_names(const Examination& machine) {
     if (!names.empty()) return names;
   }
   return devices_of(machine);
+}
+
+const BackendState* find_backend_for(std::string_view use, const Examination& machine) {
+  const auto rows = machine.backends | std::views::reverse;
+  const auto found = std::ranges::find_if(rows, [&](const BackendState& backend) {
+    return backend.recommended_for == use && backend.can_be_used();
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<Recommendation> recommend(const Examination& machine) {
+  std::vector<Recommendation> all;
+  for (const Use& use : uses) all.push_back(recommendation_for(use, machine));
+  return all;
+}
+
+std::vector<RecordingAdvice> recording_advice(const TracingTools& tools) {
+  return {profiler(tools), recorder(tools), nsight(tools)};
+}
+
+namespace {
+
+void write_machine(std::ostream& out, const Examination& machine) {
+  fmt::print(out, "CPUs       {}\n", machine.cpus);
+  fmt::print(out, "memory     {}\n", in_gibibytes(machine.memory));
+  fmt::print(out, "GPUs       {}\n", devices_of(machine).size());
+  fmt::print(out, "mpirun     {}\n", machine.mpirun.value_or("not found"));
+  fmt::print(out, "Slurm      {}\n",
+             machine.slurm_job ? "job " + *machine.slurm_job : "not inside a job");
+  fmt::print(out, "predicts   {}\n",
+             machine.simulator_missing.empty() ? "yes, SimGrid " + machine.simulator
+                                               : "only folded: " + machine.simulator_missing);
+  fmt::print(out, "measures   {}\n\n",
+             machine.worker_missing.empty() ? "yes" : "no: " + machine.worker_missing);
+}
+
+void write_backends(std::ostream& out, const Examination& machine) {
+  TextTable table({"backend", "here", "version", "what"}, 4);
+  for (const BackendState& backend : machine.backends) {
+    table.add({backend.name, backend.can_be_used() ? "yes" : "no", backend.version,
+               backend.can_be_used() ? backend.summary : backend.missing});
+    for (const std::string& note : backend.notes) table.add({"", "", "", note});
+  }
+  if (!machine.backends.empty()) table.write(out);
+}
+
+// One that the machine has in full; of the others a line.
+void write_recording(std::ostream& out, const Examination& machine) {
+  const auto all = recording_advice(machine.tracing);
+  fmt::print(out, "\nto record a trace for paceline import:\n");
+  for (const RecordingAdvice& one : all) {
+    fmt::print(out, "  {}: {} ({})\n", one.tool, one.best_for,
+               one.here ? "found: " + *one.here : "not found here");
+  }
+  fmt::print(out, "  nvidia-smi: {}\n", machine.tracing.nvidia_smi.value_or("not found here"));
+  const auto here = std::ranges::find_if(all, [](const auto& one) { return one.here.has_value(); });
+  const RecordingAdvice& best = here == all.end() ? all.front() : *here;
+  fmt::print(out, "\n{}, {}:\n", best.tool, best.is_script ? "in the script" : "in a shell");
+  for (const std::string& line : best.lines) fmt::print(out, "    {}\n", line);
+  for (const std::string& reason : best.reasons) fmt::print(out, "  {}\n", reason);
+  fmt::print(out, "then, with the files of all ranks:\n    {}\n", best.import);
+}
+
+}  // namespace
+
+void write_text(std::ostream& out, const Examination& machine) {
+  write_machine(out, machine);
+  write_backends(out, machine);
+  for (const Recommendation& one : recommend(machine)) {
+    fmt::print(out, "\nfor {}:\n", one.when);
+    if (one.backend.empty()) {
+      fmt::print(out, "  nothing here: {}\n", one.why);
+    } else {
+      fmt::print(out, "  --backend {}: {}\n", one.backend, one.why);
+    }
+  }
+  write_recording(out, machine);
+}
+
+constexpr auto fields_of(const Recommendation*) {
+  return Fields(field("for", &Recommendation::when),
+                field("backend", unless_empty<&Recommendation::backend>),
+                field("why", &Recommendation::why));
+}
+
+constexpr auto fields_of(const RecordingAdvice*) {
+  using Advice = RecordingAdvice;
+  return Fields(
+      field("tool", &Advice::tool), field("here", &Advice::here), field("for", &Advice::best_for),
+      field("language", [](const Advice& one) { return one.is_script ? "python" : "sh"; }),
+      field("lines", &Advice::lines), field("reasons", &Advice::reasons),
+      field("import", &Advice::import));
+}
+
+void write_json(std::ostream& out, const Examination& machine) {
+  JsonWriter json(out);
+  json.object([&] {
+    json.put("schema", "paceline.doctor/1");
+    json.put("cpus", machine.cpus);
+    json.put("memory_bytes", machine.memory);
+    json.put("gpus", devices_of(machine).size());
+    json.put("mpirun", machine.mpirun);
+    json.put("slurm_job", machine.slurm_job);
+    json.put_object("simulator", [&] {
+      json.put("simgrid", machine.simulator);
+      json.put("missing", machine.simulator_missing);
+    });
+    json.put_object("worker", [&] { json.put("missing", machine.worker_missing); });
+    json.put("backends", machine.backends);
+    json.put("recommended", recommend(machine));
+    json.put("torch", machine.tracing.torch);
+    json.put("nsys", machine.tracing.nsys);
+    json.put("nvidia_smi", machine.tracing.nvidia_smi);
+    json.put("recording", recording_advice(machine.tracing));
+  });
 }
 
 }  // namespace paceline::doctor

@@ -1,15 +1,20 @@
 #include "scenarios/document/document.h"
 
+#include <fmt/format.h>
+#include <nettle/sha2.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <vector>
 
+#include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "traces/archive/input.h"
 
@@ -167,17 +172,17 @@ std::optional<std::size_t> first_byte_outside_utf8(std::string_view text) {
 }
 
 void require_text(const std::string& name, std::string_view text) {
-  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
+  const auto control = std::ranges::find_if(text, [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
   });
   if (control != text.end()) {
-    throw InputError({name, 0, 0},
+    throw InputError({name},
                      "is not a text file: byte " + std::to_string(control - text.begin()) + " is " +
                          std::to_string(static_cast<unsigned char>(*control)),
                      "give a YAML file");
   }
   if (const auto wrong = first_byte_outside_utf8(text)) {
-    throw InputError({name, 0, 0}, "is not text: byte " + std::to_string(*wrong) + " is no UTF-8",
+    throw InputError({name}, "is not text: byte " + std::to_string(*wrong) + " is no UTF-8",
                      "save the file as UTF-8");
   }
 }
@@ -244,7 +249,7 @@ Node Node::operator[](std::string_view key) const {
 }
 
 Location location_of(const Document& document, const Node& node) {
-  if (!document.has_lines) return {document.name, 0, 0};
+  if (!document.has_lines) return {document.name};
   return {document.name, node.place().line, node.place().column};
 }
 
@@ -305,7 +310,7 @@ DocumentPtr make_document(std::string name, const std::map<std::string, std::str
   Document made{std::move(name), "", "", Node(std::vector<Node::Entry>()), false};
   const auto take = [&](const std::string& path, const std::string& value) {
     if (const auto wrong = first_byte_outside_utf8(value)) {
-      throw InputError({made.name, 0, 0},
+      throw InputError({made.name},
                        path + " is not text: its byte " + std::to_string(*wrong) + " is no UTF-8",
                        "");
     }
@@ -323,6 +328,48 @@ DocumentPtr make_document(std::string name, const std::map<std::string, std::str
     made.root = with(made.root, path, parse_document(made.name, text)->root);
   }
   return std::make_shared<Document>(std::move(made));
+}
+
+namespace {
+
+class Hash {
+ public:
+  Hash() { sha256_init(&context_); }
+  void add(std::string_view text) {
+    sha256_update(&context_, text.size(), reinterpret_cast<const std::uint8_t*>(text.data()));
+  }
+  [[nodiscard]] Sha256 digest() {
+    Sha256 digest{};
+    sha256_digest(&context_, digest.size(), digest.data());
+    return digest;
+  }
+
+ private:
+  sha256_ctx context_;
+};
+
+}  // namespace
+
+Sha256 digest_of(std::string_view text) {
+  Hash hash;
+  hash.add(text);
+  return hash.digest();
+}
+
+Sha256 sha256_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> block(std::size_t{1} << 16);
+  Hash hash;
+  while (in) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash.add({block.data(), static_cast<std::size_t>(in.gcount())});
+  }
+  if (in.bad() || !in.eof()) throw InputError({path}, "cannot be read", "");
+  return hash.digest();
+}
+
+std::string sha256_of(const std::string& text) {
+  return fmt::format("{:02x}", fmt::join(digest_of(text), ""));
 }
 
 }  // namespace paceline::loader

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -87,5 +89,13 @@ using DocumentPtr = std::shared_ptr<const Document>;
 
 // A section of the document as a YAML text of its own. Precondition: it has one.
 [[nodiscard]] std::string section_text(const Document& document, const std::string& key);
+
+using Sha256 = std::array<std::uint8_t, 32>;
+
+[[nodiscard]] Sha256 digest_of(std::string_view text);
+// Of what a regular file holds. Throws InputError when it cannot be read.
+[[nodiscard]] Sha256 sha256_of_file(const std::string& path);
+// In hexadecimal digits.
+[[nodiscard]] std::string sha256_of(const std::string& text);
 
 }  // namespace paceline::loader

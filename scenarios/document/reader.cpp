@@ -73,7 +73,7 @@ std::string Field::text() const {
   if (!node_.is_scalar()) fail("is not a single value", "");
   const std::string& value = node_.scalar();
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(value.begin(), value.end(), is_control)) fail("has a control character", "");
+  if (std::ranges::any_of(value, is_control)) fail("has a control character", "");
   return value;
 }
 
@@ -165,7 +165,7 @@ double Field::fraction(double most) const {
 
 std::size_t Field::word(std::span<const std::string_view> words) const {
   const std::string value = text();
-  const auto found = std::find(words.begin(), words.end(), value);
+  const auto found = std::ranges::find(words, value);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   fail("is not known", known_ones(value, std::vector<std::string>(words.begin(), words.end())));
 }
@@ -265,7 +265,7 @@ bool Reader::has(const std::string& key) {
 
 Location Reader::location() const {
   const Layer& first = layers_.front();
-  if (!first.map) return around_.value_or(Location{first.document->name, 0, 0});
+  if (!first.map) return around_.value_or(Location{first.document->name});
   return location_of(*first.document, first.map);
 }
 

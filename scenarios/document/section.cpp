@@ -5,7 +5,6 @@
 #include <charconv>
 #include <map>
 #include <variant>
-#include <vector>
 
 #include "models/units/parse.h"
 

@@ -1,23 +1,198 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/explain/calls.h"
 #include "scenarios/explain/explanation.h"
-#include "scenarios/explain/formulas.h"
-#include "scenarios/predict/attempt.h"
+#include "scenarios/explain/terms.h"
 #include "scenarios/predict/evidence.h"
+#include "scenarios/predict/run_scenario.h"
+#include "scenarios/prepare/overheads.h"
 #include "scenarios/prepare/resolve.h"
 
 namespace paceline::explain {
 namespace {
 
 using uncertain::Unknown;
+
+// What an exposed call of several operations took alone: bytes, hops, and its start.
+std::string alone_text(const ExplainedCall& call, const CallParts& parts) {
+  std::string text;
+  const auto plus = [&](const std::string& part) { text += (text.empty() ? "" : " + ") + part; };
+  const double size = static_cast<double>(call.size.value());
+  if (parts.link && parts.bandwidth > Seconds(0)) {
+    const double carried = parts.link->busy.value() * parts.link->bandwidth.value();
+    const BytesPerSecond rate(carried / parts.bandwidth.value());
+    plus(fmt::format("{} x {} / {}", to_text(call.size), factor_text(carried / size),
+                     to_text(rate)));
+  } else if (parts.bandwidth > Seconds(0)) {
+    plus(to_text(parts.bandwidth));
+  }
+  if (parts.latency > Seconds(0) && parts.rounds > 0) {
+    plus(fmt::format("{} x {}", parts.rounds,
+                     to_text(parts.latency / static_cast<double>(parts.rounds))));
+  }
+  if (parts.start > Seconds(0)) plus(to_text(parts.start));
+  return text;
+}
+
+// "25MiB x 1.938 / 11.2GBps + 62 x 3.1us + 60us", what of it is hidden, and what other ranks and
+// compute beside it add.
+std::string formula_of(const ExplainedCall& call) {
+  std::string text = call.parts ? alone_text(call, *call.parts) : to_text(call.together);
+  if (call.parts && call.parts->time > Seconds(0)) {
+    constexpr double alike = 1e-4;
+    const double times = call.together / call.parts->time;
+    if (std::abs(times - 1) > alike) text = fmt::format("({}) x {}", text, factor_text(times));
+  }
+  const Seconds in_flight = call.end - std::max(call.joined, call.start);
+  const Seconds hidden = in_flight - call.exposed;
+  constexpr double least = 1e-6;
+  if (hidden > in_flight * least) text += fmt::format(" - {} hidden", to_text(hidden));
+  return text;
+}
+
+// How parts of a step come about, with their numbers filled in. All must outlive it.
+class Formulas {
+ public:
+  Formulas(const Prediction& predicted, const StepTerms& terms)
+      : predicted_(predicted), terms_(terms) {}
+
+  [[nodiscard]] std::string of(Part part) const {
+    const ComputeTimes& compute = terms_.compute;
+    const auto longer = [](Seconds before, Seconds after) {
+      return fmt::format("{} x ({} - 1)", to_text(before), factor_text(after / before));
+    };
+    switch (part) {
+      case Part::input:
+      case Part::copies:
+      case Part::optimizer: return "as described";
+      case Part::passes:
+        return fmt::format("forward {} + backward {}", to_text(compute.forward),
+                           to_text(compute.backward));
+      case Part::slowest_rank:
+        return longer(compute.described, compute.on_rank) +
+               fmt::format(", of rank {}", terms_.rank.value());
+      case Part::contention: {
+        std::string text = longer(compute.on_rank, compute.contended);
+        if (predicted_.contention) {
+          text +=
+              fmt::format(", {} where a call goes on", factor_text(predicted_.contention->compute));
+        }
+        return text;
+      }
+      case Part::believed: return longer(compute.contended, compute.believed);
+      case Part::host:
+        return fmt::format("{} of launches, less what hides them", to_text(terms_.launches));
+      case Part::engine_copies: return "into and out of its buffer";
+      case Part::engine_waits: return "to its next wake, and until ranks agree";
+      case Part::others: return "this rank is in a call, another is not yet";
+      case Part::exposed_call:
+      case Part::idle: break;
+    }
+    return "neither compute, calls nor launches";
+  }
+
+ private:
+  const Prediction& predicted_;
+  const StepTerms& terms_;
+};
+
+// Where the numbers of an explanation are from.
+class Sources {
+ public:
+  // All must outlive it. `file` is of the point alone.
+  Sources(const ScenarioFile& file, const Settings& settings, const PointOutcome& outcome)
+      : file_(file), settings_(settings), outcome_(outcome) {}
+
+  [[nodiscard]] std::string of(Part part) const {
+    const auto unless = [](std::string given, const char* otherwise) {
+      return given.empty() ? std::string(otherwise) : given;
+    };
+    switch (part) {
+      case Part::input: return unless(place_of({"training.input_time"}), "the trace");
+      case Part::passes: return of_passes();
+      case Part::copies:
+        return unless(place_of({"training.strategy"}), "the strategy") +
+               "; memory traffic of its kernels (models/workload/workload.h: kernel_time)";
+      case Part::optimizer:
+        return unless(place_of({"training.optimizer.time"}),
+                      "memory traffic of its kernels (models/workload/attained.h)");
+      case Part::slowest_rank: {
+        const std::string given = place_of({"ranks.slowdown", "ranks.jitter", "ranks.spread"});
+        if (!given.empty()) return given;
+        return fmt::format(
+            "ranks.spread unless given: gpu_spread = {} (scenarios/prepare/overheads.h)",
+            gpu_spread);
+      }
+      case Part::contention:
+        return unless(place_of({"contention", "call_contention"}),
+                      "channels and memory traffic of calls (models/cost/contention.h)");
+      case Part::believed: return outcome_.predicted->belief.told_by();
+      case Part::host: return unless(place_of({"training.host"}), "the trace");
+      case Part::engine_waits: return place_of({"training.cycle_time", "training.strategy"});
+      case Part::engine_copies: return place_of({"training.strategy"});
+      case Part::exposed_call:
+      case Part::others:
+      case Part::idle: break;
+    }
+    return "the schedule of the step (models/training/scheduler.h)";
+  }
+
+  [[nodiscard]] std::string of_call(const ExplainedCall& call) const {
+    if (!call.parts) return call.chosen_by;
+    const std::string links = of_links();
+    return links + (links.empty() ? "" : "; ") + "chosen by " + call.chosen_by;
+  }
+
+ private:
+  // "scenario.yaml:12 workload.model", or the setting, for the first of the paths that is given;
+  // empty: none is.
+  [[nodiscard]] std::string place_of(std::initializer_list<const char*> paths) const {
+    for (const std::string path : paths) {
+      for (const ScenarioFile::Setting& one : settings_) {
+        const bool is_it = one.path == path || one.path.starts_with(path + ".");
+        if (is_it) return fmt::format("--set {}={}", one.path, one.value);
+      }
+      if (const auto place = file_.place_of(path)) {
+        return fmt::format("{}:{} {}", place->file, place->line, path);
+      }
+    }
+    return "";
+  }
+
+  [[nodiscard]] std::string of_passes() const {
+    const auto& assumptions = outcome_.predicted->alone->assumptions;
+    const std::string given =
+        place_of({"workload.single_gpu_throughput", "workload.layers", "workload.trace"});
+    if (!given.empty()) return given;
+    const std::string model = place_of({"workload.model"});
+    if (assumptions.has(carried_speed)) {
+      return fmt::format("{}; {}", place_of({"workload.measured_on"}), model);
+    }
+    return model + "; modelled by what training attains (models/workload/attained.h)";
+  }
+
+  [[nodiscard]] std::string of_links() const {
+    const std::string calibration = place_of({"cluster.calibration"});
+    if (!calibration.empty()) return calibration;
+    return outcome_.nodes > 1 ? place_of({"cluster.network.bandwidth", "cluster.network.latency",
+                                          "cluster.preset", "cluster.network", "cluster"})
+                              : place_of({"cluster.intra_node.bandwidth", "cluster.preset",
+                                          "cluster.intra_node", "cluster"});
+  }
+
+  const ScenarioFile& file_;
+  const Settings& settings_;
+  const PointOutcome& outcome_;
+};
 
 // The settings, and one value of each axis. What is known of other points is none of it.
 Settings settings_of_point(const ScenarioFile& file, const Settings& settings,
@@ -103,6 +278,8 @@ std::vector<Width> widths_of(const uncertain::Believed& believed) {
 
 }  // namespace
 
+std::string factor_text(double factor) { return fmt::format("{:.4g}", factor); }
+
 Explanation explain(const std::string& path, const Settings& settings, const std::string& point,
                     const RunOptions& options) {
   const ProgressEnd end(options.progress);
@@ -121,7 +298,7 @@ Explanation explain(const std::string& path, const Settings& settings, const std
   made.name = file.name();
   Attempt attempted = attempt(read, with_trace);
   if (!attempted.outcome) {
-    throw InputError({path, 0, 0}, "the strategy " + attempted.refusal, "");
+    throw InputError({path}, "the strategy " + attempted.refusal, "");
   }
   made.outcome = std::move(*attempted.outcome);
   const Scenario scenario = file.scenario(0);

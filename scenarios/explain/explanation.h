@@ -1,13 +1,11 @@
 #pragma once
 
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/explain/calls.h"
 #include "scenarios/explain/terms.h"
-#include "scenarios/explain/without.h"
 #include "scenarios/predict/run_scenario.h"
 
 namespace paceline::explain {
@@ -42,6 +40,9 @@ struct Explanation {
 
 // So many exposed calls have a term of their own; others share one.
 inline constexpr std::size_t call_terms_most = 12;
+
+// A number to four digits.
+[[nodiscard]] std::string factor_text(double factor);
 
 // Where the prediction of one point of a scenario comes from. `point`: "gpus=32" or
 // "gpus=32,training.bucket_cap=25MiB", values of axes as the file or the settings spell them; of

@@ -11,7 +11,6 @@
 #include "scenarios/prepare/resolve.h"
 
 namespace paceline::explain {
-
 namespace {
 
 using training::OperationId;
@@ -137,22 +136,7 @@ class Terms {
   StepTerms& made_;
 };
 
-}  // namespace
-
-StepTerms terms_of(const PointOutcome& outcome, const Timeline& timeline) {
-  PACELINE_EXPECTS(outcome.predicted && outcome.predicted->alone);
-  StepTerms made;
-  made.rank = timeline.members->ranks.front();
-  Terms terms(*outcome.predicted, timeline, made);
-  terms.add_compute();
-  terms.add_calls();
-  return made;
-}
-
-namespace {
-
 using training::LaneKind;
-using training::OperationId;
 using training::OperationKind;
 
 Seconds end_of_class(const RankClass& members) {
@@ -219,6 +203,16 @@ class Sweep {
 };
 
 }  // namespace
+
+StepTerms terms_of(const PointOutcome& outcome, const Timeline& timeline) {
+  PACELINE_EXPECTS(outcome.predicted && outcome.predicted->alone);
+  StepTerms made;
+  made.rank = timeline.members->ranks.front();
+  Terms terms(*outcome.predicted, timeline, made);
+  terms.add_compute();
+  terms.add_calls();
+  return made;
+}
 
 Seconds Timeline::time_of(Counted as, OperationId operation) const {
   for (const Stretch& one : stretches) {

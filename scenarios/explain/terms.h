@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "models/run/call_times.h"
@@ -14,7 +13,7 @@ namespace paceline::explain {
 // For what the time of a step counts where several operations go on: compute hides calls, those
 // hide an engine's waits, and all of these hide launches, as the totals of a step have it
 // (models/run/step_trace.h). Of compute the first in this order counts, as in
-// scenarios/advise/limits.h.
+// scenarios/advise/advise.h.
 enum class Counted {
   passes,
   optimizer,

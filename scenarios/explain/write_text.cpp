@@ -9,9 +9,8 @@
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/explain/explanation.h"
-#include "scenarios/explain/formulas.h"
-#include "scenarios/line_width.h"
 #include "scenarios/predict/measure_next.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::explain {

@@ -43,7 +43,7 @@ void FilesInUse::add_input(const std::string& path) {
   const std::lock_guard lock(mutex_);
   inputs_.insert_or_assign(*identity, path);
   const auto refuse = [&](const std::string& given) {
-    throw InputError({traces::name_of_input(path), 0, 0},
+    throw InputError({traces::name_of_input(path)},
                      "is an input, and would be overwritten as " + given,
                      "give the output a file of its own");
   };
@@ -59,14 +59,13 @@ void FilesInUse::add(Output output) {
   const auto input = identity ? inputs_.find(*identity) : inputs_.end();
   // A file that is gone may have left its number to another.
   if (input != inputs_.end() && identity_of(input->second) == identity) {
-    throw InputError({output.path, 0, 0}, "is an input, and would be overwritten",
+    throw InputError({output.path}, "is an input, and would be overwritten",
                      "give the output a file of its own");
   }
   for (const Output& other : outputs_) {
     const bool is_one_place = !output.place.empty() && other.place == output.place;
     if (!is_one_place && !(identity && other.identity() == identity)) continue;
-    throw InputError({output.path, 0, 0}, "is named for two outputs",
-                     "give each a file of its own");
+    throw InputError({output.path}, "is named for two outputs", "give each a file of its own");
   }
   outputs_.push_back(std::move(output));
 }
@@ -75,7 +74,7 @@ void FilesInUse::add_output(const std::string& path, const std::string& place) {
   const auto identity = identity_of(place);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     if (!identity || identity_of_open(stream) != identity) continue;
-    throw InputError({path, 0, 0}, "is standard output or standard error, too",
+    throw InputError({path}, "is standard output or standard error, too",
                      "give each a file of its own");
   }
   add({path, place});

@@ -13,7 +13,7 @@
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
-#include "scenarios/files/system_error.h"
+#include "scenarios/files/output_file.h"
 #include "traces/archive/input.h"
 
 namespace paceline::files {
@@ -38,8 +38,8 @@ std::string text_of(const traces::Input& input, std::size_t bytes_max) {
 // Before the first byte: once, to whoever sits there and may not know that paceline waits.
 void begin_reading(const std::string& path) {
   if (!traces::silence_allowed()) {
-    throw InputError({traces::silence_variable, 0, 0},
-                     "is not a number of seconds from 1 to 1000000", "write 30, or unset it");
+    throw InputError({traces::silence_variable}, "is not a number of seconds from 1 to 1000000",
+                     "write 30, or unset it");
   }
   static std::once_flag said;
   if (path != traces::standard_input || ::isatty(STDIN_FILENO) != 1) return;
@@ -72,7 +72,7 @@ std::string read_text(const std::string& path, std::size_t bytes_max) {
     throw_silent(name, error);
   }
   if (is_larger || text.size() > bytes_max) {
-    throw InputError({name, 0, 0}, "is larger than " + to_text(Bytes(bytes_max)), "");
+    throw InputError({name}, "is larger than " + to_text(Bytes(bytes_max)), "");
   }
   note_input(path);
   return text;
@@ -106,7 +106,7 @@ void expect_each_once(std::span<const std::string> paths) {
     const auto [first, is_new] = seen.try_emplace(identity, path);
     if (is_new) continue;
     const std::string other = first->second == path ? "" : ", as " + first->second + ", too";
-    throw InputError({traces::name_of_input(path), 0, 0}, "is given twice" + other,
+    throw InputError({traces::name_of_input(path)}, "is given twice" + other,
                      "leave one of them out");
   }
 }

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <streambuf>
@@ -20,9 +20,19 @@
 #include "models/text/number.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
-#include "scenarios/files/system_error.h"
 
 namespace paceline::files {
+
+void throw_system_error(const std::string& path, const std::string& what, int error) {
+  constexpr std::array of_the_path{ENOENT, ENOTDIR, EISDIR, EACCES, EPERM,   ENAMETOOLONG,
+                                   ELOOP,  EROFS,   EINVAL, ENXIO,  ETXTBSY, EBADF};
+  const std::string sentence = what + ": " + std::strerror(error);
+  if (std::ranges::find(of_the_path, error) != of_the_path.end()) {
+    throw InputError({path}, sentence, "");
+  }
+  throw BackendError(path, sentence);
+}
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -12,10 +12,7 @@
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/import/gpu_links.h"
 #include "scenarios/import/node_shape.h"
-#include "scenarios/import/pcie_groups.h"
-#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
@@ -85,7 +82,7 @@ class ClusterText {
 
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& hint) const {
-    throw InputError({file_.path, 0, 0}, what, hint);
+    throw InputError({file_.path}, what, hint);
   }
 
   [[nodiscard]] bool has_shipped_device() const {
@@ -142,7 +139,7 @@ class ClusterText {
     if (!options_.device) return told;
     if (told && *told != options_.device->sm) {
       throw InputError(
-          {"--device", 0, 0},
+          {"--device"},
           fmt::format("{} has compute capability {}, and GPUs of {} have {}", options_.device->name,
                       options_.device->sm / 10.0, file_.path, *told / 10.0),
           "leave it out: the file says it");
@@ -518,9 +515,9 @@ TopologyFile read_topology_file(const std::string& path, std::optional<std::uint
   files::for_each_input(
       path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
-        if (found) throw InputError({path, 0, 0}, "is more than one file", "give one of them");
+        if (found) throw InputError({path}, "is more than one file", "give one of them");
         if (!file.cut.empty()) {
-          warn({file.name, 0, 0}, "cut off, or damaged (" + file.cut + "): read up to there", "");
+          warn({file.name}, "cut off, or damaged (" + file.cut + "): read up to there", "");
         }
         try {
           traces::NamedTopology read = traces::read_node_topology(file.text, node);
@@ -529,10 +526,8 @@ TopologyFile read_topology_file(const std::string& path, std::optional<std::uint
           throw InputError({file.name, error.line(), error.column()}, error.what(), error.hint());
         }
       },
-      [](const std::string& file, const std::string& why) {
-        throw InputError({file, 0, 0}, why, "");
-      });
-  if (!found) throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "give a file");
+      [](const std::string& file, const std::string& why) { throw InputError({file}, why, ""); });
+  if (!found) throw InputError({traces::name_of_input(path)}, "has no files", "give a file");
   return std::move(*found);
 }
 

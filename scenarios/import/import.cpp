@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "models/text/number.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/import/shell_word.h"
 #include "traces/archive/input.h"
 #include "traces/collective_table/collective_table.h"
 #include "traces/formats/formats.h"
@@ -21,6 +20,47 @@
 
 namespace paceline {
 namespace {
+
+struct OwnKind {
+  std::string_view schema, what, command, use;
+};
+
+constexpr std::array own_kinds{
+    OwnKind{"paceline/1", "a scenario", "paceline run {}", ""},
+    OwnKind{"paceline.job/1", "a job of a planner", "paceline capacity {}", ""},
+    OwnKind{"paceline.cluster/1", "a cluster", "paceline collective {}", ""},
+    OwnKind{"paceline.network/1", "a network", "paceline buckets {}", ""},
+    OwnKind{"paceline.claim/1", "a claim", "paceline claims {}", ""},
+    OwnKind{"paceline.device/1", "a device", "", "a scenario takes it as workload.device"},
+    OwnKind{"paceline.calibration/1", "a calibration", "",
+            "a scenario takes it as cluster.calibration, paceline validate as --calibration"},
+    OwnKind{"paceline.catalogue/1", "a catalogue of machines", "", "a job takes it as catalogue"},
+    OwnKind{
+        "paceline.result/1", "a result of paceline run", "",
+        "paceline compare takes two of them, as paceline compare predicted.json measured.json"}};
+
+// Behind "schema:" or "\"schema\":", without quotes; empty for a text without one.
+std::string_view schema_of(std::string_view text) {
+  constexpr std::size_t looked_at = 65536;  // comments may stand before it
+  text = text.substr(0, looked_at);
+  std::string_view schema;
+  traces::for_each_line(text, [&](std::size_t number, std::string_view line) {
+    if (!schema.empty()) return;
+    const std::size_t begin = line.find_first_not_of(number == 1 ? "{ \t" : " \t");
+    if (begin == line.npos) return;
+    line.remove_prefix(begin);
+    for (const std::string_view key : {"schema:", "\"schema\":"}) {
+      if (!line.starts_with(key)) continue;
+      line.remove_prefix(key.size());
+      line = line.substr(0, line.find_first_of(",#}"));
+      const std::size_t first = line.find_first_not_of(" \t\"'");
+      const std::size_t last = line.find_last_not_of(" \t\"'");
+      if (first != line.npos) schema = line.substr(first, last - first + 1);
+      return;
+    }
+  });
+  return schema;
+}
 
 using traces::DeviceTrace;
 
@@ -240,12 +280,12 @@ void take(const traces::UnpackedFile& file, const std::string& path, LogFiles& l
 [[noreturn]] void refuse_all(const Import& import, const std::string& path) {
   if (!import.own.empty()) {
     const auto& [file, kind] = import.own.front();
-    throw InputError({file, 0, 0}, sentence_of(kind, file), "");
+    throw InputError({file}, sentence_of(kind, file), "");
   }
   if (import.refused.empty()) {
-    throw InputError({traces::name_of_input(path), 0, 0}, "has no files", "");
+    throw InputError({traces::name_of_input(path)}, "has no files", "");
   }
-  throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+  throw InputError({import.refused.front().file}, import.refused.front().why, "");
 }
 
 std::uint32_t rank_or_last(const DeviceTrace& trace) {
@@ -270,7 +310,7 @@ void refuse_several_jobs(const Import& import) {
   for (std::size_t i = 1; i < import.traces.size(); ++i) {
     const std::uint32_t first = import.traces[0].world_size, world = import.traces[i].world_size;
     if (first == 0 || world == 0 || first == world) continue;
-    throw InputError({import.files[i], 0, 0},
+    throw InputError({import.files[i]},
                      fmt::format("comes from a run of {} ranks, and {} from one of {}", world,
                                  import.files[0], first),
                      "give the files of one run");
@@ -280,7 +320,7 @@ void refuse_several_jobs(const Import& import) {
 void refuse_one_rank_twice(const Import& import) {
   for (std::size_t i = 1; i < import.traces.size(); ++i) {
     if (!import.traces[i].rank || import.traces[i].rank != import.traces[i - 1].rank) continue;
-    throw InputError({import.files[i], 0, 0},
+    throw InputError({import.files[i]},
                      fmt::format("is from rank {}, and so is {}", import.traces[i].rank->value(),
                                  import.files[i - 1]),
                      "give the files of one run");
@@ -288,6 +328,31 @@ void refuse_one_rank_twice(const Import& import) {
 }
 
 }  // namespace
+
+std::optional<OwnFile> own_file_of(std::string_view text) {
+  const std::string_view schema = schema_of(text);
+  const auto kind = std::ranges::find(own_kinds, schema, &OwnKind::schema);
+  if (kind != own_kinds.end()) {
+    return OwnFile{std::string(kind->what), std::string(kind->command), std::string(kind->use)};
+  }
+  constexpr std::string_view any = "paceline.";
+  // Import reads these; what is wrong with one is said.
+  constexpr std::array read{std::string_view("paceline.trace/"),
+                            std::string_view("paceline.recording/"),
+                            std::string_view("paceline.timeline/")};
+  if (!schema.starts_with(any) || schema.find('/') == schema.npos ||
+      std::ranges::any_of(read, [&](auto one) { return schema.starts_with(one); })) {
+    return std::nullopt;
+  }
+  return OwnFile{fmt::format("what paceline wrote, {}", traces::shown(schema)), "",
+                 "no command reads it"};
+}
+
+std::string sentence_of(const OwnFile& own, const std::string& file) {
+  if (own.command.empty()) return fmt::format("is {}: {}", own.what, own.use);
+  return fmt::format("is {}: {}", own.what,
+                     fmt::format(fmt::runtime(own.command), shell_word(file)));
+}
 
 Import import_traces(const std::vector<std::string>& paths) {
   Import import;

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <iosfwd>
+#include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "scenarios/import/own_file.h"
-#include "scenarios/import/worst_rows.h"
+#include "models/units/units.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
@@ -15,6 +19,46 @@
 #include "traces/topology/node_topology.h"
 
 namespace paceline {
+
+// How much of a summary's tables is written.
+enum class Rows { worst, all };
+
+inline constexpr std::size_t worst_rows = 10;
+
+// Which of a table's rows are written, in their order: all, or those that weigh most.
+[[nodiscard]] inline std::vector<std::size_t> written_rows(const std::vector<Seconds>& weights,
+                                                           Rows rows) {
+  std::vector<std::size_t> chosen(weights.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  if (rows == Rows::all || weights.size() <= worst_rows) return chosen;
+  std::ranges::stable_sort(chosen, std::ranges::greater{},
+                           [&](std::size_t i) { return weights[i]; });
+  chosen.resize(worst_rows);
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+// "" or a line that says what is left out.
+[[nodiscard]] inline std::string left_out(std::size_t rows, std::size_t written,
+                                          const std::string& worst_by) {
+  if (rows == written) return "";
+  return "the " + std::to_string(written) + " with the " + worst_by + " of " +
+         std::to_string(rows) + "; --all writes the others\n";
+}
+
+// A file of Paceline that is neither a run nor a log of collectives, and the command that reads it.
+struct OwnFile {
+  std::string what;  // completes "is ...": "a scenario"
+  std::string
+      command;      // with {} for the file, as "paceline run {}"; empty where none takes it alone
+  std::string use;  // where no command does: "a scenario takes it as cluster.calibration"
+};
+
+// Recognizes it by its schema: in YAML a key at the beginning of a line, in JSON the first.
+[[nodiscard]] std::optional<OwnFile> own_file_of(std::string_view text);
+
+// Says what it is, and the command for this file.
+[[nodiscard]] std::string sentence_of(const OwnFile& own, const std::string& file);
 
 // The contents of files of training runs: profilers' traces, a file a rank; runs as paceline keeps
 // them; logs of collectives and ping-pongs, which paceline calibrate fits; topologies of nodes.

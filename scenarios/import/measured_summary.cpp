@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -11,8 +10,8 @@
 #include "models/run/call_times.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
-#include "scenarios/import/known_networks.h"
 #include "scenarios/import/summaries.h"
+#include "scenarios/import/traced_run.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {

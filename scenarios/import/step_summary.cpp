@@ -2,7 +2,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <ostream>
 #include <string>
@@ -17,7 +16,6 @@
 #include "traces/replay/replay.h"
 
 namespace paceline {
-
 namespace {
 
 using training::OperationKind;
@@ -133,22 +131,6 @@ void write_difference(std::ostream& out, const TracedRun& traced, Seconds replay
              to_text(on_device));
 }
 
-}  // namespace
-
-void write_step(std::ostream& out, const TracedRun& traced, Rows rows) {
-  const StepTotals totals = totals_of(traced.run.trace);
-  fmt::print(out, "\nthe step that replay takes: {}, {}, exposed communication {}\n",
-             traced.run.name, to_text(traced.step), to_text(totals.exposed_communication));
-  write_difference(out, traced, totals.exposed_communication);
-  write_groups(out, traced.run.trace, rows);
-  write_stragglers(out, traced);
-  write_path(out, traced);
-  for (const std::string& assumption : traced.run.assumptions)
-    fmt::print(out, "  {}\n", assumption);
-}
-
-namespace {
-
 using traces::SeenSteps;
 
 // Of a step; less is not worth a line.
@@ -201,28 +183,7 @@ void write_late(std::ostream& out, const Import& import, const SeenSteps& seen) 
   if (late.size() > most) fmt::print(out, "and {} more ranks are late\n", late.size() - most);
 }
 
-}  // namespace
-
-void write_seen_steps(std::ostream& out, const Import& import) {
-  if (std::ranges::all_of(import.traces, traces::is_forward_only)) {
-    out << "forward only: no training step (no backward, gradient or optimizer is in it)\n";
-  }
-  const SeenSteps seen = traces::seen_steps(import.traces, import.steps, import.matched);
-  if (seen.lengths.empty()) return;
-  write_idle(out, import, seen);
-  write_input(out, import, seen);
-  write_late(out, import, seen);
-  const Seconds least = seen.lengths.front(), most = seen.lengths.back();
-  if (most > least * (1 + spread_worth_a_line)) {
-    fmt::print(out, "steps differ: {} of them take from {} to {}\n", seen.lengths.size(),
-               to_text(least), to_text(most));
-  }
-}
-
-namespace {
-
 using traces::CalledLate;
-using traces::DeviceTrace;
 using traces::TracedCollective;
 using traces::UnfinishedCall;
 
@@ -257,14 +218,6 @@ const TracedCollective& traced(const Import& import, const UnfinishedCall::OnRan
 const UnfinishedCall::OnRank& first_of(const UnfinishedCall& call) {
   return call.waiting.empty() ? call.ended.front() : call.waiting.front();
 }
-
-}  // namespace
-
-const TracedCollective& traced(const Import& import, const UnfinishedCall& call) {
-  return traced(import, first_of(call));
-}
-
-namespace {
 
 std::string spelled(const Import& import, const UnfinishedCall& call) {
   const TracedCollective& one = traced(import, call);
@@ -314,6 +267,38 @@ void write_unfinished(std::ostream& out, const Import& import, const UnfinishedC
 }
 
 }  // namespace
+
+void write_step(std::ostream& out, const TracedRun& traced, Rows rows) {
+  const StepTotals totals = totals_of(traced.run.trace);
+  fmt::print(out, "\nthe step that replay takes: {}, {}, exposed communication {}\n",
+             traced.run.name, to_text(traced.step), to_text(totals.exposed_communication));
+  write_difference(out, traced, totals.exposed_communication);
+  write_groups(out, traced.run.trace, rows);
+  write_stragglers(out, traced);
+  write_path(out, traced);
+  for (const std::string& assumption : traced.run.assumptions)
+    fmt::print(out, "  {}\n", assumption);
+}
+
+void write_seen_steps(std::ostream& out, const Import& import) {
+  if (std::ranges::all_of(import.traces, traces::is_forward_only)) {
+    out << "forward only: no training step (no backward, gradient or optimizer is in it)\n";
+  }
+  const SeenSteps seen = traces::seen_steps(import.traces, import.steps, import.matched);
+  if (seen.lengths.empty()) return;
+  write_idle(out, import, seen);
+  write_input(out, import, seen);
+  write_late(out, import, seen);
+  const Seconds least = seen.lengths.front(), most = seen.lengths.back();
+  if (most > least * (1 + spread_worth_a_line)) {
+    fmt::print(out, "steps differ: {} of them take from {} to {}\n", seen.lengths.size(),
+               to_text(least), to_text(most));
+  }
+}
+
+const TracedCollective& traced(const Import& import, const UnfinishedCall& call) {
+  return traced(import, first_of(call));
+}
 
 void write_unfinished(std::ostream& out, const Import& import) {
   const auto calls = traces::unfinished_calls(import.traces);

@@ -9,15 +9,96 @@
 #include <utility>
 
 #include "models/assumption.h"
+#include "models/shipped_file.h"
 #include "models/units/parse.h"
+#include "scenarios/data_files/data_files.h"
 #include "scenarios/errors.h"
-#include "scenarios/warnings.h"
 #include "traces/archive/input.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
 #include "traces/text/format_error.h"
 
 namespace paceline {
+namespace {
+
+GradientsOfNetwork shipped(std::string_view network) {
+  const auto document = loader::parse_document("the shipped networks", network);
+  return gradients_of(*loader::load_network({document, document->root, "network"}, {}));
+}
+
+using Operations = std::vector<training::Operation>;
+
+bool are_unknown(const Operations& operations) {
+  return std::ranges::all_of(operations, [](const training::Operation& operation) {
+    return std::ranges::all_of(operation.gradients,
+                               [](ElementCount count) { return count == ElementCount(0); });
+  });
+}
+
+bool fill_the_buckets(const std::vector<ElementCount>& counts, const Operations& operations) {
+  std::size_t next = 0, buckets = 0;
+  ElementCount sum;
+  for (const auto& operation : operations) {
+    for (std::size_t i = 0; i < operation.gradients.size(); ++i) sum += counts[next++];
+    const auto* call = call_of(operation);
+    if (call == nullptr || call->collective != collectives::Collective::all_reduce) continue;
+    if (sum == ElementCount(0)) continue;
+    if (call->is_untold || call->count != sum) return false;
+    sum = ElementCount(0);
+    ++buckets;
+  }
+  return buckets > 0 && sum == ElementCount(0);
+}
+
+}  // namespace
+
+GradientsOfNetwork gradients_of(const workload::Network& network) {
+  GradientsOfNetwork made{network.name, {}};
+  for (const auto& tensor : workload::parameters(network)) made.counts.push_back(tensor.count);
+  std::ranges::reverse(made.counts);
+  return made;
+}
+
+std::size_t gradients_in(const StepTrace& trace) {
+  std::size_t gradients = 0;
+  for (const auto& operation : trace.program.operations) gradients += operation.gradients.size();
+  return gradients;
+}
+
+void fill_gradients(const GradientsOfNetwork& network, StepTrace& trace) {
+  auto next = network.counts.begin();
+  for (auto& operation : trace.program.operations) {
+    for (ElementCount& gradient : operation.gradients) gradient = *next++;
+  }
+}
+
+std::optional<std::string> fill_gradients(StepTrace& trace) {
+  const auto& operations = trace.program.operations;
+  const std::size_t gradients = gradients_in(trace);
+  if (gradients == 0 || !are_unknown(operations)) return std::nullopt;
+  for (const ShippedFile& file : shipped_networks()) {
+    const GradientsOfNetwork network = shipped(file.name);
+    const auto& counts = network.counts;
+    if (counts.size() != gradients || !fill_the_buckets(counts, operations)) continue;
+    fill_gradients(network, trace);
+    return std::string(file.name);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> networks_with_gradients(std::size_t tensors, Bytes bytes) {
+  constexpr std::uint64_t element_bytes = 4;
+  std::vector<std::string> names;
+  for (const ShippedFile& file : shipped_networks()) {
+    const GradientsOfNetwork network = shipped(file.name);
+    ElementCount sum;
+    for (const ElementCount count : network.counts) sum += count;
+    const bool has_as_many = network.counts.size() == tensors;
+    if (has_as_many && Bytes(sum.value() * element_bytes) == bytes) names.emplace_back(file.name);
+  }
+  return names;
+}
+
 namespace {
 
 constexpr AssumptionKind network_of_buckets{
@@ -78,14 +159,14 @@ void refuse_inference(const Import& import, const StepTrace& trace, const std::s
       trace.program.operations, [](const auto& one) { return call_of(one) != nullptr; });
   if (has_calls) return assumptions.add({only_forward, "step"});
   throw InputError(
-      {path, 0, 0},
+      {path},
       "contains forward passes only (no backward, gradients or optimizer), so no training step",
       "profile steps of training");
 }
 
 void refuse_no_time(Seconds step, const std::string& path) {
   constexpr Seconds least{1e-9};  // what profilers count in
-  if (step < least) throw InputError({path, 0, 0}, "contains a step that takes no time", "");
+  if (step < least) throw InputError({path}, "contains a step that takes no time", "");
 }
 
 // Where the run tells no gradients, it keeps none.
@@ -93,12 +174,24 @@ void name_gradients(const GradientsOfNetwork& network, const std::string& path, 
   const std::size_t gradients = gradients_in(trace);
   if (gradients == 0) return;
   if (gradients != network.counts.size()) {
-    throw InputError({path, 0, 0},
+    throw InputError({path},
                      fmt::format("has {} gradients, and {} has {} tensors", gradients, network.name,
                                  network.counts.size()),
                      "name the network that was trained");
   }
   fill_gradients(network, trace);
+}
+
+// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report
+// shows.
+void warn_of_damage(const Import& import) {
+  for (std::size_t i = 0; i < import.traces.size(); ++i) {
+    const traces::DeviceTrace& trace = import.traces[i];
+    if (trace.skipped == 0) continue;
+    warn({import.files[i]},
+         fmt::format("{} of {} events are broken and ignored", trace.skipped, trace.events), "");
+  }
+  for (const auto& [file, text] : import.notes) warn({file}, text, "");
 }
 
 }  // namespace
@@ -144,19 +237,19 @@ TracedRun profiled_run(const Import& import, const std::string& path,
     refuse_no_time(made.step, path);
     return made;
   } catch (const traces::FormatError& error) {
-    throw InputError({path, 0, 0}, error.what(), error.hint());
+    throw InputError({path}, error.what(), error.hint());
   }
 }
 
 TracedRun traced_run(const Import& import, const std::string& path,
                      const GradientsOfNetwork* network) {
   if (!import.refused.empty()) {  // it may be of a rank of the run
-    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why,
+    throw InputError({import.refused.front().file}, import.refused.front().why,
                      "or leave it out of " + path);
   }
   const std::size_t runs = import.runs.size() + (import.traces.empty() ? 0 : 1);
   if (runs != 1) {
-    throw InputError({path, 0, 0}, fmt::format("has {} runs", runs),
+    throw InputError({path}, fmt::format("has {} runs", runs),
                      "give one: files of one rank each, or what import -o wrote");
   }
   if (!import.traces.empty()) return profiled_run(import, path, network);
@@ -177,34 +270,18 @@ std::vector<traces::TraceRun> runs_of(const Import& import, const std::string& p
 std::vector<traces::TraceRun> import_runs(const std::vector<std::string>& paths) {
   const Import import = import_traces(paths);
   if (!import.refused.empty()) {
-    throw InputError({import.refused.front().file, 0, 0}, import.refused.front().why, "");
+    throw InputError({import.refused.front().file}, import.refused.front().why, "");
   }
   if (!import.logs.empty()) {
-    throw InputError({import.logs.front().file, 0, 0}, "is a log of collectives, not of a run",
+    throw InputError({import.logs.front().file}, "is a log of collectives, not of a run",
                      "give a trace, or what --trace or import -o wrote");
   }
   if (import.runs.empty() && import.traces.empty()) {
-    throw InputError({traces::name_of_input(paths.front()), 0, 0}, "has no runs",
+    throw InputError({traces::name_of_input(paths.front())}, "has no runs",
                      "give a trace, or what --trace or import -o wrote");
   }
   return runs_of(import, traces::name_of_input(paths.front()));
 }
-
-namespace {
-
-// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report
-// shows.
-void warn_of_damage(const Import& import) {
-  for (std::size_t i = 0; i < import.traces.size(); ++i) {
-    const traces::DeviceTrace& trace = import.traces[i];
-    if (trace.skipped == 0) continue;
-    warn({import.files[i], 0, 0},
-         fmt::format("{} of {} events are broken and ignored", trace.skipped, trace.events), "");
-  }
-  for (const auto& [file, text] : import.notes) warn({file, 0, 0}, text, "");
-}
-
-}  // namespace
 
 std::shared_ptr<const TracedRun> read_traced_run(const std::vector<std::string>& paths,
                                                  const GradientsOfNetwork* network) {

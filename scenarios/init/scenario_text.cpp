@@ -1,5 +1,3 @@
-#include "scenarios/init/scenario_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "scenarios/document/document.h"
 #include "scenarios/import/shell_word.h"
+#include "scenarios/init/draft.h"
 #include "scenarios/loader/load_scenario.h"
 #include "scenarios/schema/key_words.h"
 

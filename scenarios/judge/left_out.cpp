@@ -1,15 +1,179 @@
 #include "scenarios/judge/left_out.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>
 
 #include "models/contract.h"
+#include "models/uncertain/next.h"
 #include "scenarios/errors.h"
 
 namespace paceline {
 namespace {
+
+constexpr double headline_below = 0.9;  // of perfect scaling
+
+std::string point_text(const PointOutcome& outcome) {
+  std::string text;
+  for (const AxisValue& axis : outcome.axes) {
+    const auto key = axis.path.substr(axis.path.rfind('.') + 1);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, axis.text);
+  }
+  return text;
+}
+
+double percent_above(double predicted, double measured) {
+  return 100 * (predicted - measured) / measured;
+}
+
+}  // namespace
+
+std::vector<ValidationRow> validation_rows(const std::string& scenario, const std::string& source,
+                                           const std::vector<PointOutcome>& outcomes) {
+  std::vector<ValidationRow> rows;
+  for (const PointOutcome& outcome : outcomes) {
+    if (!outcome.counts()) continue;
+    ValidationRow row{scenario, point_text(outcome), source};
+    row.measured_per_s = outcome.measured->throughput.value();
+    row.predicted_per_s = outcome.predicted_throughput().value();
+    row.error_percent = *outcome.error_percent();
+    const auto one_gpu = outcome.measured_one_gpu.value_or(outcome.predicted_one_gpu());
+    const double perfect = one_gpu.value() * outcome.gpus;
+    row.perfect_scaling_percent = percent_above(perfect, row.measured_per_s);
+    const Seconds serial = outcome.one_gpu_step + outcome.predicted->totals_alone.communication;
+    row.no_overlap_percent =
+        percent_above(outcome.samples_per_step / serial.value(), row.measured_per_s);
+    row.measured_step = Seconds(outcome.samples_per_step / row.measured_per_s);
+    row.predicted_step = outcome.predicted->totals.step;
+    row.one_gpu_step = Seconds(outcome.samples_per_step / perfect);
+    row.communication = outcome.predicted->totals_alone.communication;
+    row.low = outcome.predicted->interval.low;
+    row.high = outcome.predicted->interval.high;
+    row.response = outcome.predicted->response;
+    row.is_covered = row.measured_step >= row.low && row.measured_step <= row.high;
+    row.in_headline = row.measured_per_s <= headline_below * perfect;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<ValidationRow> validation_rows(const ScenarioFile& file,
+                                           const std::vector<PointOutcome>& outcomes) {
+  auto rows = validation_rows(file.name(), file.measured_by(), outcomes);
+  for (ValidationRow& row : rows) row.network = file.network();
+  return rows;
+}
+
+ValidationSummary summarise(const std::vector<ValidationRow>& rows, bool headline_only) {
+  std::vector<double> predicted, perfect, serial;
+  double covered = 0;
+  for (const ValidationRow& row : rows) {
+    if (headline_only && !row.in_headline) continue;
+    predicted.push_back(row.error_percent);
+    perfect.push_back(row.perfect_scaling_percent);
+    serial.push_back(row.no_overlap_percent);
+    covered += row.is_covered ? 1 : 0;
+  }
+  const auto rows_counted = static_cast<double>(predicted.size());
+  return {stats::summarise(predicted), stats::summarise(perfect), stats::summarise(serial),
+          predicted.empty() ? 0 : 100 * covered / rows_counted};
+}
+
+namespace {
+
+using uncertain::LinkClass;
+
+double log_measured(const ValidationRow& row) {
+  return std::log(row.measured_step / row.predicted_step);
+}
+
+// Of throughput, where a step is predicted to be so long.
+double error_of(const ValidationRow& row, Seconds step) {
+  return 100 * (row.measured_step / step - 1);
+}
+
+LinkClass links_of(const uncertain::Place& place) {
+  return place.log2_nodes > 0 ? place.network : place.node;
+}
+
+using Scenarios = std::map<std::string, std::vector<const ValidationRow*>>;
+
+Scenarios by_scenario(const std::vector<ValidationRow>& rows) {
+  Scenarios scenarios;
+  for (const ValidationRow& row : rows) scenarios[row.scenario].push_back(&row);
+  return scenarios;
+}
+
+std::vector<std::size_t> known_of(const std::vector<const ValidationRow*>& rows,
+                                  std::size_t count) {
+  std::vector<uncertain::Place> places;
+  for (const ValidationRow* row : rows) places.push_back(row->response.place);
+  return uncertain::smallest_rows(places, count);
+}
+
+// All communication, so many times as long as predicted that nothing being hidden gives what was
+// measured.
+double communication_factor(const ValidationRow& known) {
+  const Seconds exposed = known.measured_step - known.one_gpu_step;
+  if (known.communication <= Seconds(0)) return 1;
+  return std::max(exposed / known.communication, 0.0);
+}
+
+JudgedRow judged(const ValidationRow& row, const uncertain::Believed& believed,
+                 const ValidationRow* last_known) {
+  JudgedRow made{row.source, links_of(row.response.place)};
+  made.unconditioned = row.error_percent;
+  made.error = error_of(row, row.predicted_step * std::exp(believed.moved));
+  made.measured = log_measured(row) - believed.moved;
+  made.low = believed.low;
+  made.high = believed.high;
+  if (last_known != nullptr) {
+    made.constant_efficiency = error_of(row, last_known->measured_step);
+    const double factor = communication_factor(*last_known);
+    made.no_overlap = error_of(row, row.one_gpu_step + row.communication * factor);
+  } else {
+    made.constant_efficiency = row.perfect_scaling_percent;
+    made.no_overlap = row.no_overlap_percent;
+  }
+  return made;
+}
+
+double mean_width(const uncertain::Belief& belief, std::span<const uncertain::Response> of) {
+  double sum = 0;
+  for (const uncertain::Response& response : of) {
+    const uncertain::Believed believed = belief.of(response);
+    sum += believed.high - believed.low;
+  }
+  return sum / static_cast<double>(of.size());
+}
+
+double mean_error(const uncertain::Belief& belief, std::span<const ValidationRow* const> rows) {
+  std::vector<double> errors;
+  for (const ValidationRow* row : rows) {
+    errors.push_back(judged(*row, belief.of(row->response), nullptr).error);
+  }
+  return stats::summarise(errors).mean_absolute;
+}
+
+// With this row measured, what is promised of the others and comes of them.
+NextRow next_row(const std::vector<const ValidationRow*>& rows, std::size_t chosen,
+                 const uncertain::Priors& priors) {
+  std::vector<const ValidationRow*> others = rows;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(chosen));
+  std::vector<uncertain::Response> targets;
+  for (const ValidationRow* row : others) targets.push_back(row->response);
+  const uncertain::Belief before(priors);
+  const uncertain::KnownRow known{rows[chosen]->response, log_measured(*rows[chosen])};
+  const uncertain::Belief after(priors, {known});
+  const double width = mean_width(before, targets);
+  return {rows[chosen]->scenario, mean_width(before.expecting(known), targets) / width,
+          mean_width(after, targets) / width, mean_error(before, others),
+          mean_error(after, others)};
+}
 
 using Error = std::function<double(const ValidationRow&)>;
 
@@ -90,6 +254,82 @@ void draw_again(LeftOut& judged) {
 
 }  // namespace
 
+IntervalFigures figures_of(const std::vector<JudgedRow>& rows) {
+  constexpr double outside = 0.1;  // of rows, of a 90 % interval
+  IntervalFigures figures;
+  if (rows.empty()) return figures;
+  std::vector<double> widths;
+  for (const JudgedRow& row : rows) {
+    const bool is_inside = row.measured >= row.low && row.measured <= row.high;
+    figures.coverage_percent += is_inside ? 100 : 0;
+    figures.score += row.high - row.low +
+                     2 / outside * std::max({row.low - row.measured, row.measured - row.high, 0.0});
+    widths.push_back(100 * std::expm1(row.high - row.low));
+  }
+  figures.coverage_percent /= static_cast<double>(rows.size());
+  figures.score /= static_cast<double>(rows.size());
+  figures.width_percent = stats::median(widths);
+  return figures;
+}
+
+std::vector<uncertain::Rows> evidence_of(const std::vector<ValidationRow>& rows) {
+  std::vector<uncertain::Rows> evidence;
+  for (const auto& [scenario, of_it] : by_scenario(rows)) {
+    uncertain::Rows& made = evidence.emplace_back();
+    for (const ValidationRow* row : of_it) made.push_back({row->response, log_measured(*row)});
+  }
+  return evidence;
+}
+
+uncertain::Sources evidence_of(const RowsBySource& sources) {
+  uncertain::Sources evidence;
+  for (const auto& [source, rows] : sources) evidence[source] = evidence_of(rows);
+  return evidence;
+}
+
+std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
+                                  const uncertain::Priors& priors, std::size_t known) {
+  std::vector<JudgedRow> all;
+  for (const auto& [scenario, of_it] : by_scenario(rows)) {
+    const std::vector<std::size_t> chosen = known_of(of_it, known);
+    if (chosen.size() < known) continue;
+    uncertain::Rows evidence;
+    for (const std::size_t i : chosen) {
+      evidence.push_back({of_it[i]->response, log_measured(*of_it[i])});
+    }
+    const uncertain::Belief belief(priors, std::move(evidence));
+    const ValidationRow* last = chosen.empty() ? nullptr : of_it[chosen.back()];
+    for (std::size_t i = 0; i < of_it.size(); ++i) {
+      if (std::ranges::find(chosen, i) != chosen.end()) continue;
+      all.push_back(judged(*of_it[i], belief.of(of_it[i]->response), last));
+    }
+  }
+  return all;
+}
+
+std::vector<NextRow> judge_next_rows(const std::vector<ValidationRow>& rows,
+                                     const uncertain::Priors& priors) {
+  std::vector<NextRow> made;
+  for (const auto& [scenario, of_it] : by_scenario(rows)) {
+    std::vector<uncertain::Candidate> candidates;
+    const std::vector<std::size_t> smallest = known_of(of_it, 2);
+    for (const std::size_t i : smallest) {
+      const uncertain::Response& response = of_it[i]->response;
+      candidates.push_back({{response}, std::exp2(response.place.log2_ranks)});
+    }
+    std::vector<uncertain::Response> targets;
+    for (const ValidationRow* row : of_it) targets.push_back(row->response);
+    const auto next = uncertain::next_measurement(uncertain::Belief(priors), candidates, targets);
+    if (next) made.push_back(next_row(of_it, smallest[next->candidate], priors));
+  }
+  return made;
+}
+
+bool is_easy(const ValidationRow& row) {
+  constexpr double percent = 10;
+  return std::abs(row.perfect_scaling_percent - row.no_overlap_percent) < percent;
+}
+
 double error_percent(const ConstantOverlap& model, const ValidationRow& row) {
   const Seconds step =
       row.one_gpu_step * (1 + model.wrapper) + row.communication * (1 - model.hidden);
@@ -100,7 +340,7 @@ RowsBySource by_source(std::span<const ValidationRow> rows) {
   RowsBySource sources;
   for (const ValidationRow& row : rows) {
     if (row.source.empty()) {
-      throw InputError({row.scenario, 0, 0}, "does not say who measured it",
+      throw InputError({row.scenario}, "does not say who measured it",
                        "add a word for the people to measured: by: hkbu");
     }
     sources[row.source].push_back(row);

@@ -1,11 +1,10 @@
-#include "scenarios/loader/described.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "models/units/parse.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
 namespace {

@@ -7,14 +7,12 @@
 #include <set>
 #include <sstream>
 #include <tuple>
-#include <utility>
 
 #include "models/text/number.h"
+#include "scenarios/document/document.h"
 #include "scenarios/document/section.h"
-#include "scenarios/document/sha256.h"
 #include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/load_scenario.h"
-#include "scenarios/loader/measured_row.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline {
@@ -317,7 +315,7 @@ ScenarioFile ScenarioFile::of_values(const std::string& name, const ScenarioValu
   file.load(settings, points_max);
   if (values.measured) {
     file.measured_source_ = values.measured->source;
-    file.match({{name, 0, 0}, {}, std::nullopt, values.measured->step});
+    file.match({{name}, {}, std::nullopt, values.measured->step});
   }
   return file;
 }
@@ -344,7 +342,7 @@ void ScenarioFile::load(const std::vector<Setting>& settings, std::size_t most) 
   sha256_ = loader::sha256_of(document_->text);
   given_settings_ = settings;
   if (!document_->root.is_map()) {
-    throw InputError({path_, 0, 0}, "is not a scenario", "write schema: paceline/1 and its keys");
+    throw InputError({path_}, "is not a scenario", "write schema: paceline/1 and its keys");
   }
   read_sweep();
   for (const Setting& setting : settings) apply(setting);
@@ -433,12 +431,21 @@ std::string in_words(const std::vector<ScenarioFile::Setting>& settings) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string in_words(const std::vector<AxisValue>& axes) {
+  std::string words;
+  for (const AxisValue& axis : axes) {
+    if (axis.path == "gpus") continue;
+    words += fmt::format("{}{}={}", words.empty() ? "" : ", ", axis.path, axis.text);
+  }
+  return words;
+}
+
 Scenario scenario_of_options(const ScenarioValues& values,
                              const std::vector<ScenarioFile::Setting>& settings) {
   const std::string name = "command line";
   const auto made = ScenarioFile::of_values(name, values, settings);
   if (made.point_count() > 1) {
-    throw InputError({name, 0, 0}, fmt::format("makes a sweep of {} points", made.point_count()),
+    throw InputError({name}, fmt::format("makes a sweep of {} points", made.point_count()),
                      "give one value of each");
   }
   return made.scenario(0);

@@ -194,11 +194,19 @@ class ScenarioFile {
 // "gpus=8 bucket_cap=25MiB": settings by the ends of their paths.
 [[nodiscard]] std::string in_words(const std::vector<ScenarioFile::Setting>& settings);
 
+// "path=value, path=value", but for gpus.
+[[nodiscard]] std::string in_words(const std::vector<AxisValue>& axes);
+
 // scenarios/library
 [[nodiscard]] std::span<const ShippedFile> shipped_scenarios();
 
 // The one scenario of a command's options. Throws InputError, also where a setting makes a sweep.
 [[nodiscard]] Scenario scenario_of_options(const ScenarioValues& values,
                                            const std::vector<ScenarioFile::Setting>& settings);
+
+// Describes what is predicted in a few short texts for the head of a report: workload, GPUs,
+// network between nodes, strategy. Takes the last point, without values of axes, which differ
+// between points. Empty where that point is refused.
+[[nodiscard]] std::vector<std::string> described(const ScenarioFile& file);
 
 }  // namespace paceline

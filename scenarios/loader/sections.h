@@ -96,13 +96,6 @@ void check_strategy(Section& training, const Scenario& scenario);
 // `collective`: which library's collectives are predicted, and what of them is fixed.
 [[nodiscard]] CollectiveSettings load_collective(Section collective, cost::Library unless_named);
 
-// Over TCP, a host moves what its library's sockets can (models/cost/tcp_hosts.h), which may be
-// less than the wires. Sets the network's efficiency to that, `tcp_rate` to its interval, and says
-// so among the assumptions. Does nothing where the efficiency or a calibration is given, for
-// Paceline's own plans, or where nothing crosses to another host. Where the wires are slower,
-// `tcp_rate` is theirs.
-void limit_by_sockets(bool has_efficiency, Scenario& scenario);
-
 [[nodiscard]] RealSettings load_real(Section real);
 
 // The library that a measurement would use; predictions use it unless the scenario names another.

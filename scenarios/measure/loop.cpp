@@ -75,8 +75,8 @@ class NetworkSearch {
         options_(options),
         measured_(durations_measured(measured)) {
     const topology::Cluster& cluster = points.scenario(0)->cluster;
-    const bool one_node = std::all_of(measured.begin(), measured.end(),
-                                      [](const PointOutcome& one) { return one.nodes == 1; });
+    const bool one_node =
+        std::ranges::all_of(measured, [](const PointOutcome& one) { return one.nodes == 1; });
     fit_.section = one_node ? "cluster.intra_node" : "cluster.network";
     fit_.latency =
         std::max(one_node ? cluster.intra_node.latency : cluster.network.latency, least_latency);
@@ -109,7 +109,7 @@ class NetworkSearch {
     Preparer points(file, prediction_);
     auto predicted = durations_predicted(run_scenario(points, options_));
     if (predicted.size() != measured_.size()) {
-      throw InputError({path_, 0, 0}, "makes other calls when measured than when predicted",
+      throw InputError({path_}, "makes other calls when measured than when predicted",
                        "fix the algorithm of its collectives");
     }
     for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -145,7 +145,7 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
             std::vector<std::uint32_t>& fitted, std::vector<std::uint32_t>& predicted) {
   Preparer points(file);
   const auto all = gpus_of(points);
-  const Location where{file.path(), 0, 0};
+  const Location where{file.path()};
   const auto first = points.scenario(0);
   if (!first->calibration.empty()) {
     throw InputError(where, "has a calibration, and the loop makes its own",
@@ -154,36 +154,19 @@ void choose(const ScenarioFile& file, const LoopOptions& options,
   fitted = options.fitted;
   if (fitted.empty() && all.size() >= 3) fitted = {all[0], all[1]};
   for (const std::uint32_t gpus : fitted) {
-    if (std::find(all.begin(), all.end(), gpus) == all.end()) {
+    if (std::ranges::find(all, gpus) == all.end()) {
       throw InputError(where, fmt::format("has no point of {} GPUs to fit", gpus),
                        "name numbers of its sweep.gpus above 1");
     }
   }
   for (const std::uint32_t gpus : all) {
-    if (std::find(fitted.begin(), fitted.end(), gpus) == fitted.end()) predicted.push_back(gpus);
+    if (std::ranges::find(fitted, gpus) == fitted.end()) predicted.push_back(gpus);
   }
   if (fitted.empty() || predicted.empty()) {
     throw InputError(where, "has too few numbers of GPUs to fit some and predict others",
                      "write sweep: {gpus: [2, 3, 6]}");
   }
 }
-
-}  // namespace
-
-std::vector<ScenarioFile::Setting> NetworkFit::settings() const {
-  Settings fitted{{section + ".latency", fmt::format("{:.9g}us", latency.value() * 1e6)},
-                  {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
-  // What hosts move through TCP is in the bandwidth that was fitted.
-  if (section == "cluster.network") fitted.push_back({section + ".efficiency", "1"});
-  return fitted;
-}
-
-NetworkFit fit_network(Preparer& points, const RunOptions& options,
-                       const std::vector<PointOutcome>& measured) {
-  return NetworkSearch(points, options, measured).run();
-}
-
-namespace {
 
 // One loop, whose result has what is done by now.
 class Loop {
@@ -212,7 +195,7 @@ class Loop {
     measure_scenario(few, hardware_, result_.outcomes);
     require_measured(result_.outcomes);
     if (durations_measured(result_.outcomes).empty()) {
-      throw InputError({path_, 0, 0}, "makes no collective calls to fit", "");
+      throw InputError({path_}, "makes no collective calls to fit", "");
     }
     RunOptions quiet = options_.run;
     quiet.progress = nullptr;
@@ -259,6 +242,19 @@ class Loop {
 };
 
 }  // namespace
+
+std::vector<ScenarioFile::Setting> NetworkFit::settings() const {
+  Settings fitted{{section + ".latency", fmt::format("{:.9g}us", latency.value() * 1e6)},
+                  {section + ".bandwidth", fmt::format("{:.9g}Bps", bandwidth.value())}};
+  // What hosts move through TCP is in the bandwidth that was fitted.
+  if (section == "cluster.network") fitted.push_back({section + ".efficiency", "1"});
+  return fitted;
+}
+
+NetworkFit fit_network(Preparer& points, const RunOptions& options,
+                       const std::vector<PointOutcome>& measured) {
+  return NetworkSearch(points, options, measured).run();
+}
 
 LoopResult validate_by_loop(const std::string& path, const Settings& settings,
                             const LoopOptions& options) {

@@ -28,7 +28,7 @@ RankGroup first_group(Preparer& points, std::uint32_t ranks) {
     if (group.ranks == ranks) return group;
   }
   throw InputError(
-      {points.file().path(), 0, 0},
+      {points.file().path()},
       fmt::format("no point has {} GPUs, as many as the launcher started ranks; servers count too",
                   ranks),
       fmt::format("add --set gpus={0}, or start another number", ranks));
@@ -153,7 +153,7 @@ class Measurer {
     const auto tell_steps = [&](std::size_t done) {
       tell("measuring " + outcome.name(), fmt::format("step {} of {}", done, steps));
     };
-    Measured measured = ranks.measure(prepared->point, {points_.file().path(), 0, 0}, tell_steps);
+    Measured measured = ranks.measure(prepared->point, {points_.file().path()}, tell_steps);
     if (!measured.reply) {
       outcome.steps_measured = std::move(measured.steps);
       outcome.measure_failure = std::move(measured.lost);
@@ -196,7 +196,7 @@ WorkerRanksPtr join_launched_ranks(Preparer& points) {
 }
 
 void expect_measurable_here(Preparer& points) {
-  const Location where{points.file().path(), 0, 0};
+  const Location where{points.file().path()};
   for (std::size_t i = 0; i < points.file().point_count(); ++i) {
     const std::uint32_t ranks = points.scenario(i)->cluster.ranks().value();
     refuse_more_than_start_here(ranks, where);

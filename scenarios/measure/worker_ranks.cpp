@@ -11,9 +11,9 @@
 #include <sstream>
 
 #include "scenarios/build_label.h"
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/executor_path.h"
+#include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 
@@ -121,7 +121,7 @@ Identity ask_who_this_is() {
   const auto answer = worker.listen(std::nullopt);
   const int status = worker.end();
   if (status != 0) {
-    throw InputError({"the launcher's variables", 0, 0}, complaint_of(worker.last_words()), "");
+    throw InputError({"the launcher's variables"}, complaint_of(worker.last_words()), "");
   }
   Identity identity;
   if (answer.line) std::istringstream(*answer.line) >> identity.rank >> identity.world_size;
@@ -136,6 +136,8 @@ Identity ask_who_this_is() {
   ::execv(arguments[0], arguments.data());
   throw BackendError("paceline-worker", std::string("cannot be started: ") + std::strerror(errno));
 }
+
+bool ranks_meet = false;  // of the launcher of this process
 
 }  // namespace
 
@@ -160,7 +162,7 @@ void share_secret(const std::string& path) {
 
 void refuse_secret_of_own_ranks(const std::string& path) {
   if (path.empty()) return;
-  throw InputError({"--secret-file", 0, 0},
+  throw InputError({"--secret-file"},
                    "is for ranks that a launcher starts, and no launcher's variables are set",
                    "leave it out: ranks of this machine listen on loopback alone");
 }
@@ -211,12 +213,6 @@ Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked,
                    why.empty() || worker_.was_stopped() ? end_of(worker_, status) : why};
   return measured;
 }
-
-namespace {
-
-bool ranks_meet = false;  // of the launcher of this process
-
-}  // namespace
 
 void tell_launched_ranks(const std::string& line) noexcept {
   constexpr std::size_t line_max = 4096;  // of what another host prints

@@ -113,6 +113,10 @@ struct PointOutcome {
   [[nodiscard]] std::string name() const;
   // Why it has not all that was asked for; null: it has.
   [[nodiscard]] const PointFailure* missing() const;
+  // False also where nobody tells the memory of the step.
+  [[nodiscard]] bool is_too_large() const {
+    return memory && device_memory && memory->total() > *device_memory;
+  }
   void take(Prediction made);
   // Precondition of these: predicted.
   [[nodiscard]] Seconds step() const { return predicted->totals.step; }

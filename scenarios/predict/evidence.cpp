@@ -9,9 +9,9 @@
 
 #include "models/contract.h"
 #include "scenarios/errors.h"
-#include "scenarios/predict/effort.h"
 #include "scenarios/predict/point_source.h"
-#include "scenarios/prepare/place.h"
+#include "scenarios/predict/simulate.h"
+#include "scenarios/prepare/resolve.h"
 
 namespace paceline {
 
@@ -20,7 +20,7 @@ namespace {
 // Predicts under `belief`; any failure ends the run.
 PointOutcome outcome_by(const uncertain::Belief& belief, Preparer& points, std::size_t point,
                         const RunOptions& options) {
-  const Location where{points.file().path(), 0, 0};
+  const Location where{points.file().path()};
   const auto prepared = points.prediction(point);
   (void)time_expected(prepared->point, options.force, where);
   PointOutcome outcome = outcome_of(points.file(), *prepared);
@@ -51,7 +51,7 @@ std::string settings_of(const ScenarioFile& file) {
 // Its rows would be predicted by themselves.
 void refuse_same(const LearntSteps& steps, const ScenarioFile& file) {
   if (steps.sha256 != file.sha256() || steps.settings != settings_of(file)) return;
-  throw InputError({"cluster.calibration", 0, 0}, "was learnt from this very scenario",
+  throw InputError({"cluster.calibration"}, "was learnt from this very scenario",
                    "name it in others of the machine; here its rows are known by --known, or by "
                    "known: true in measured.points");
 }

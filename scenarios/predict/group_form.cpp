@@ -1,24 +1,89 @@
 #include "scenarios/predict/group_form.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
+#include <functional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "models/contract.h"
+#include "models/cost/auto_choice.h"
 #include "scenarios/predict/evidence.h"
-#include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/prepare/overheads.h"
+#include "sim/folded/folded_step.h"
+#include "sim/folded/predicted_point.h"
 
 namespace paceline {
 namespace {
 
-using cost::UniformStep;
 using sim::LinkNumbers;
+
+// Axes that are numbers of links, in the order of LinkNumbers; whether more is less.
+struct LinkAxis {
+  std::string_view path, unit;
+  bool is_a_rate;
+};
+constexpr std::array<LinkAxis, LinkNumbers::count> link_axes{{
+    {"cluster.network.latency", "s", false},
+    {"cluster.intra_node.latency", "s", false},
+    {"cluster.network.bandwidth", "B/s", true},
+    {"cluster.intra_node.bandwidth", "B/s", true},
+}};
+
+// Which number of a link an axis has; nullopt: none.
+std::optional<std::size_t> number_of_axis(const AxisValue& axis) {
+  for (std::size_t n = 0; n < link_axes.size(); ++n) {
+    const auto* value = std::get_if<double>(&axis.value);
+    const bool is_it = axis.path == link_axes[n].path && axis.unit == link_axes[n].unit;
+    if (is_it && value != nullptr && *value > 0) return n;
+  }
+  return std::nullopt;
+}
+
 using training::CollectiveCall;
+
+// With chunks of a round taken as equal, where the call has no root: ranks are alike then.
+Result folded_evenly(ResolvedPoint point) {
+  const auto& call = *call_of(point.program.operations.front());
+  if (!collectives::has_root(call.collective)) {
+    try {
+      return simulate_folded(point, sim::Chunks::even);
+    } catch (const sim::NotFolded&) {
+    }
+  }
+  return sim::predict_folded(std::move(point));
+}
+
+sim::CallTime time_alone(const topology::Cluster& cluster, const CollectiveCall& call,
+                         bool has_next) {
+  ResolvedPoint one;
+  one.cluster = cluster;
+  one.fidelity = Fidelity::folded;
+  ResolvedPoint in_a_row = cost::alone(one, call);
+  if (has_next) in_a_row.program.add(training::Operation(in_a_row.program.operations.front()));
+  const std::size_t count = in_a_row.program.operations.size();
+  const Result result = folded_evenly(std::move(in_a_row));
+  std::vector<Seconds> ends(count);
+  for (const RankClass& members : result.trace.classes) {
+    for (std::size_t i = 0; i < count; ++i) ends[i] = std::max(ends[i], members.intervals[i].end);
+  }
+  return {ends[0], has_next ? ends[0] - (ends[1] - ends[0]) : Seconds(0)};
+}
+
+// What a step computes for each byte of its calls.
+Seconds compute_of_a_byte(const PreparedPoint& prepared) {
+  double bytes = 0;
+  for (const training::Operation& operation : prepared.point.program.operations) {
+    if (const auto* call = call_of(operation)) bytes += static_cast<double>(call->size().value());
+  }
+  return bytes > 0 ? prepared.one_gpu_step / bytes : Seconds(0);
+}
+
+using cost::UniformStep;
 
 constexpr AssumptionKind between_points{
     "{}: interpolated between simulated points of the sweep; within 0.5 % of a simulated one "
@@ -40,6 +105,54 @@ bool is_formed(const training::StepProgram& program) {
 double log_of(const AxisValue& axis) { return std::log(std::get<double>(axis.value)); }
 
 }  // namespace
+
+bool is_of_links(const ScenarioFile::Axis& axis) {
+  std::vector<double> values;
+  for (const AxisValue& value : axis.values) {
+    if (!number_of_axis(value)) return false;
+    values.push_back(std::get<double>(value.value));
+  }
+  const auto is_sorted = [&](auto order) {
+    return std::ranges::adjacent_find(values, std::not_fn(order)) == values.end();
+  };
+  return values.size() > 1 && (is_sorted(std::less()) || is_sorted(std::greater()));
+}
+
+LinkNumbers numbers_at(LinkNumbers numbers, const std::vector<AxisValue>& axes) {
+  for (const AxisValue& axis : axes) {
+    const auto n = number_of_axis(axis);
+    if (!n) continue;
+    const double value = std::get<double>(axis.value);
+    numbers.values[*n] = link_axes[*n].is_a_rate ? 1 / value : value;
+  }
+  return numbers;
+}
+
+CallForms::CallForms(const PreparedPoint& prepared, const sim::LinkNumbers& least,
+                     const sim::LinkNumbers& most)
+    : domain_{prepared.point.cluster, least, most, compute_of_a_byte(prepared), time_alone} {}
+
+std::optional<sim::CallTime> CallForms::time(const CollectiveCall& call, const sim::LinkNumbers& at,
+                                             bool waits) {
+  const auto [plain, start] = sim::plain_call(call);
+  Entry& entry = entry_of(plain);
+  std::unique_lock lock(entry.mutex, std::defer_lock);
+  if (waits) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return std::nullopt;
+  }
+  sim::CallTime found = entry.form.at(at);
+  found.time += start;
+  return found;
+}
+
+CallForms::Entry& CallForms::entry_of(const CollectiveCall& call) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(call);
+  if (found != entries_.end()) return found->second;
+  return entries_.try_emplace(call, domain_, call).first->second;
+}
 
 Correction::Correction(const std::vector<AxisValue>& first, const std::vector<AxisValue>& last,
                        const std::vector<bool>& is_of_links, std::vector<double> at_ends)

@@ -2,19 +2,58 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/cost/uniform_step.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"
-#include "scenarios/predict/call_forms.h"
 #include "scenarios/predict/composition.h"
 #include "scenarios/prepare/library_calls.h"
+#include "scenarios/prepare/resolve.h"
+#include "sim/folded/call_form.h"
 
 namespace paceline {
+
+// Whether an axis has several values of one number of links (sim::LinkNumbers), above 0, that
+// rise or fall from the first to the last.
+[[nodiscard]] bool is_of_links(const ScenarioFile::Axis& axis);
+
+// `numbers` with those that the axes of a point give.
+[[nodiscard]] sim::LinkNumbers numbers_at(sim::LinkNumbers numbers,
+                                          const std::vector<AxisValue>& axes);
+
+// What calls take alone on clusters that differ in numbers of links only. Any thread may ask.
+class CallForms {
+ public:
+  // Of a point's step, or others that are alike but for links and for what calls they have.
+  CallForms(const PreparedPoint& prepared, const sim::LinkNumbers& least,
+            const sim::LinkNumbers& most);
+
+  // Precondition: the call is simulated. nullopt: another thread asks for the same one, and `waits`
+  // is not set. Throws sim::NotSimulated.
+  [[nodiscard]] std::optional<sim::CallTime> time(const training::CollectiveCall& call,
+                                                  const sim::LinkNumbers& at, bool waits);
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    sim::CallForm form;
+    Entry(const sim::CallDomain& domain, const training::CollectiveCall& call)
+        : form(domain, call) {}
+  };
+
+  Entry& entry_of(const training::CollectiveCall& call);
+
+  const sim::CallDomain domain_;
+  std::mutex mutex_;
+  std::map<training::CollectiveCall, Entry> entries_;
+};
 
 // What steps are to be multiplied with, in logarithms: known at the ends of link axes, on straight
 // lines in the logarithms of their numbers between them.

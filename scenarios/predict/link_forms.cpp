@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "models/contract.h"
-#include "scenarios/predict/effort.h"
 #include "scenarios/predict/evidence.h"
-#include "scenarios/predict/link_axes.h"
 #include "scenarios/predict/point_source.h"
 #include "scenarios/predict/predict_point.h"
 #include "scenarios/predict/simulate.h"
-#include "scenarios/prepare/place.h"
+#include "scenarios/prepare/resolve.h"
 #include "sim/folded/predicted_point.h"
 
 namespace paceline {
@@ -176,7 +174,7 @@ std::unique_ptr<GroupForm> LinkForms::form_of(std::size_t point) {
   {
     const std::lock_guard lock(mutex_);
     scenario = preparer_.scenario(first);
-    refuse_too_many(scenario->cluster.ranks(), force_, {file_.path(), 0, 0});
+    refuse_too_many(scenario->cluster.ranks(), force_, {file_.path()});
     prepared = preparer_.prediction(first);
     least = most = LinkNumbers::of(scenario->cluster);
     for (const std::size_t one : anchors.ends) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "models/uncertain/learn.h"
 #include "models/uncertain/next.h"

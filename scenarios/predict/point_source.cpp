@@ -61,7 +61,7 @@ PointOutcome PointSource::predicted(std::size_t point) {
   if (forms_) {
     if (auto formed = forms_->outcome(point)) return std::move(*formed);
   }
-  const Location where{file_.path(), 0, 0};
+  const Location where{file_.path()};
   refuse_too_many(points_.scenario(point)->cluster.ranks(), force_, where);
   const auto prepared = points_.prediction(point);
   (void)time_expected(prepared->point, force_, where);

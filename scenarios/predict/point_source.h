@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "scenarios/outcome/point_outcome.h"
-#include "scenarios/predict/effort.h"
 #include "scenarios/predict/link_forms.h"
 #include "scenarios/predict/predict_point.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/preparer.h"
 
 namespace paceline {

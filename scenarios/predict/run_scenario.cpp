@@ -4,22 +4,51 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "models/cost/effort.h"
+#include "models/text/number.h"
+#include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/point_source.h"
-#include "scenarios/predict/simgrid_check.h"
 #include "scenarios/predict/simulate.h"
+#include "scenarios/prepare/resolve.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline {
 namespace {
+
+// SimGrid simulates so many in half a second.
+constexpr std::uint64_t transfers_max = 50'000;
+
+bool has_calls_to_simulate(const training::StepProgram& program) {
+  return std::ranges::any_of(program.operations, [](const training::Operation& operation) {
+    const auto* call = call_of(operation);
+    return call != nullptr && call->known() == nullptr;
+  });
+}
+
+// Without a result where SimGrid has none.
+SimGridCheck simulated(SimGridCheck check, const std::shared_ptr<const PreparedPoint>& step) {
+  ResolvedPoint point = step->point;
+  point.fidelity = Fidelity::flow;
+  try {
+    const traces::Reply reply = simulate(point);
+    if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
+      check.why_not = failure->what;
+    } else {
+      check.flow = std::get<Result>(reply).totals;
+    }
+  } catch (const BackendError& error) {
+    check.why_not = error.what();
+  } catch (const Stopped& stopped) {
+    check.why_not = stopped.what();
+  }
+  return check;
+}
 
 // One run. Points are all looked at before the first is predicted, so that what is wrong with any
 // is said at once. What spans points is here: what those that are known say of the others, and what
@@ -68,10 +97,10 @@ class Run {
       StopRequest::check();
       const auto scenario = points_.scenario(point);
       tell(fmt::format("preparing {} GPUs", scenario->cluster.ranks().value()), std::nullopt);
-      refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path(), 0, 0});
+      refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path()});
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
-      times_.push_back(time_expected(prepared->point, options_.force, {file_.path(), 0, 0}));
+      times_.push_back(time_expected(prepared->point, options_.force, {file_.path()}));
       if (options_.check) cheapest_.look_at(point, prepared->point);
     }
   }
@@ -105,7 +134,7 @@ class Run {
 
   void take_one(Predicted predicted, std::size_t point) {
     PointOutcome& outcome = outcomes_[point];
-    const Location where{file_.path(), 0, 0};
+    const Location where{file_.path()};
     const auto* failure = std::get_if<PointFailure>(&predicted);
     if (failure != nullptr && failure->cause == FailureCause::refused && !first_refusal_) {
       first_refusal_ = refusal(failure->why, where);
@@ -137,6 +166,32 @@ class Run {
 
 }  // namespace
 
+void CheapestPoint::look_at(std::size_t number, const ResolvedPoint& point) {
+  if (point.fidelity != Fidelity::folded || job_cluster(point).ranks() == RankCount(1)) return;
+  const double transfers = has_calls_to_simulate(point.program)
+                               ? cost::work_about(point).transfers
+                               : std::numeric_limits<double>::infinity();
+  if (point_ && transfers >= transfers_) return;
+  point_ = number;
+  transfers_ = transfers;
+}
+
+std::future<SimGridCheck> checked_by_simgrid(const PointOutcome& outcome) {
+  const Prediction& predicted = *outcome.predicted;
+  SimGridCheck check{outcome.gpus, predicted.transfers, "", predicted.totals_alone, {}};
+  if (predicted.fidelity == Fidelity::flow) {
+    check.why_not = "simulated by SimGrid itself";
+  } else if (check.transfers > transfers_max) {
+    check.why_not = in_thousands(static_cast<double>(check.transfers)) + " transfers";
+  }
+  if (!check.is_done()) {
+    std::promise<SimGridCheck> known;
+    known.set_value(std::move(check));
+    return known.get_future();
+  }
+  return std::async(std::launch::async, simulated, std::move(check), predicted.alone);
+}
+
 std::vector<PointOutcome> points_to_measure(Preparer& points) {
   std::vector<PointOutcome> outcomes;
   for (std::size_t point = 0; point < points.file().point_count(); ++point) {
@@ -154,6 +209,29 @@ std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& optio
 std::vector<PointOutcome> run_scenario(const ScenarioFile& file, const RunOptions& options) {
   Preparer points(file);
   return run_scenario(points, options);
+}
+
+Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& options) {
+  try {
+    const ScenarioFile file = read();
+    if (file.point_count() > 1) {
+      throw InputError({file.path()}, fmt::format("has {} points", file.point_count()),
+                       "give one value of each axis: --set gpus=8");
+    }
+    RunOptions quietly = options;
+    quietly.progress = nullptr;
+    std::vector<PointOutcome> outcomes = run_scenario(file, quietly);
+    const PointOutcome& outcome = outcomes.front();
+    if (outcome.failure && outcome.failure->cause == FailureCause::stopped) throw Stopped();
+    if (outcome.failure) throw BackendError("paceline-sim", outcome.failure->why);
+    return {std::move(outcomes.front()), ""};
+  } catch (const StrategyRefusal& refusal) {
+    return {std::nullopt, refusal.reason()};
+  }
+}
+
+std::string memory_text(const PointOutcome& outcome) {
+  return in_gibibytes(outcome.memory->total()) + " of " + in_gibibytes(*outcome.device_memory);
 }
 
 }  // namespace paceline

@@ -1,6 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "models/uncertain/belief.h"
@@ -10,10 +16,27 @@
 
 namespace paceline {
 
+// Finds the point of a run that SimGrid simulates, too: of those that are folded, on several GPUs,
+// with calls to simulate, the one with the fewest transfers; without any such, the first on several
+// GPUs.
+class CheapestPoint {
+ public:
+  void look_at(std::size_t number, const ResolvedPoint& point);
+  [[nodiscard]] std::optional<std::size_t> point() const { return point_; }
+
+ private:
+  std::optional<std::size_t> point_;
+  double transfers_ = std::numeric_limits<double>::infinity();
+};
+
+// Simulates the step of a folded point once more by SimGrid, in a thread of its own, where that has
+// at most 50,000 transfers. Precondition: predicted, with its trace.
+[[nodiscard]] std::future<SimGridCheck> checked_by_simgrid(const PointOutcome& outcome);
+
 struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
-  bool force = false;        // predict however many transfers it takes (effort.h)
+  bool force = false;        // predict however many transfers it takes (simulate.h)
   // Of what is shown in full: follow each rank (ResolvedPoint::each_rank), and the cheapest folded
   // point of several GPUs in SimGrid, too.
   bool check = false;
@@ -34,5 +57,21 @@ struct RunOptions {
 // Every point of the grid, without a prediction and without what the file says was measured: for
 // measure_scenario. Its assumptions are those of the compute.
 [[nodiscard]] std::vector<PointOutcome> points_to_measure(Preparer& points);
+
+// One scenario among several that are compared: where its strategy refuses the step, that is an
+// answer about it and no error.
+struct Attempt {
+  std::optional<PointOutcome> outcome;  // with a prediction; empty: refused
+  std::string refusal;                  // why
+
+  [[nodiscard]] bool is_too_large() const { return outcome && outcome->is_too_large(); }
+};
+
+// Predicts the one point of the scenario that `read` reads. Throws InputError, also where it has
+// several points, BackendError where its executor fails, and Stopped. Tells no progress.
+[[nodiscard]] Attempt attempt(const std::function<ScenarioFile()>& read, const RunOptions& options);
+
+// "21.3GiB of 16.0GiB". Precondition: the memory of the step and of its device are known.
+[[nodiscard]] std::string memory_text(const PointOutcome& outcome);
 
 }  // namespace paceline

@@ -14,10 +14,8 @@
 #include "models/uncertain/quantities.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
-#include "scenarios/prepare/place.h"
 
 namespace paceline {
-
 namespace {
 
 using cost::LinkEstimate;
@@ -28,8 +26,8 @@ bool is_set(const Scenario& scenario, LinkPlace place, std::initializer_list<con
   const std::string section = fmt::format("cluster.{}", to_text(place));
   const auto& paths = scenario.set_paths;
   return paths.contains("cluster") || paths.contains(section) ||
-         std::any_of(keys.begin(), keys.end(),
-                     [&](const char* key) { return paths.contains(section + "." + key); });
+         std::ranges::any_of(keys,
+                             [&](const char* key) { return paths.contains(section + "." + key); });
 }
 
 struct Taken {
@@ -113,7 +111,7 @@ bool is_beyond(const cost::CollectiveFit& fit, Bytes size) {
   return size < least->size || size > most->size;
 }
 
-const Location calibration_key{"cluster.calibration", 0, 0};
+const Location calibration_key{"cluster.calibration"};
 
 bool has_mesh(const topology::Cluster& nodes) {
   return nodes.intra_node.kind == topology::IntraNodeKind::nvlink_mesh;
@@ -186,7 +184,7 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
     // Those of a calibration that calibrate wrote lie far inside; a file may be written by hand.
     constexpr Seconds least(1e-12), most(1e9);
     if (!(predicted.low >= least && predicted.high <= most)) {
-      throw InputError({"cluster.calibration", 0, 0},
+      throw InputError({"cluster.calibration"},
                        fmt::format("has no possible time for a {} of {}", to_text(call->collective),
                                    to_text(call->size())),
                        "calibrate again");
@@ -240,29 +238,10 @@ bool simulates_calls(const training::StepProgram& program) {
   });
 }
 
-}  // namespace
-
-void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
-                           PreparedPoint& prepared) {
-  const topology::Cluster nodes = job_cluster(prepared.point);
-  if (nodes.ranks() < RankCount(2)) return plan_calls(scenario, prepared);
-  give_times(calibration, nodes, prepared);
-  if (simulates_calls(prepared.point.program)) {
-    take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
-  }
-  // Of what is still simulated: what the library runs depends on the links.
-  Scenario on_links = scenario;
-  on_links.cluster.network = prepared.point.cluster.network;
-  on_links.cluster.intra_node = prepared.point.cluster.intra_node;
-  plan_calls(on_links, prepared);
-}
-
-namespace {
-
 using uncertain::LinkClass;
 
 [[noreturn]] void refuse(const LearntSteps& steps, std::string_view theirs, std::string_view here) {
-  throw InputError({"cluster.calibration", 0, 0},
+  throw InputError({"cluster.calibration"},
                    fmt::format("was learnt from {} over {}, and this cluster has {}",
                                steps.scenario, theirs, here),
                    "learn from a scenario of this machine");
@@ -303,6 +282,21 @@ void expect_same_network(const LearntSteps& steps, topology::Transport transport
 }
 
 }  // namespace
+
+void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
+                           PreparedPoint& prepared) {
+  const topology::Cluster nodes = job_cluster(prepared.point);
+  if (nodes.ranks() < RankCount(2)) return plan_calls(scenario, prepared);
+  give_times(calibration, nodes, prepared);
+  if (simulates_calls(prepared.point.program)) {
+    take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
+  }
+  // Of what is still simulated: what the library runs depends on the links.
+  Scenario on_links = scenario;
+  on_links.cluster.network = prepared.point.cluster.network;
+  on_links.cluster.intra_node = prepared.point.cluster.intra_node;
+  plan_calls(on_links, prepared);
+}
 
 void expect_same_kind(const std::vector<LearntSteps>& learnt, const Scenario& scenario) {
   const topology::Cluster& cluster = scenario.cluster;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "models/collectives/registry.h"
@@ -43,6 +42,40 @@ constexpr AssumptionKind not_to_be_had{
 bool is_for(cost::nccl::Algorithm algorithm, Collective collective) {
   if (algorithm != cost::nccl::Algorithm::pat) return collective == Collective::all_reduce;
   return collective == Collective::all_gather || collective == Collective::reduce_scatter;
+}
+
+constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
+constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
+constexpr AssumptionKind suggested_channels{
+    "{}: the cluster's links decide the number of channels; CollNet is not used"};
+constexpr AssumptionKind suggested_with_collnet{
+    "{}: the cluster's links decide the number of channels; all-reduces can use CollNet, but "
+    "not NVLS across nodes"};
+
+using collectives::Traits;
+
+// Of any algorithm that may run the call: another size may have another.
+Traits options_of(const CollectiveCall& call, const CollectiveSettings& settings) {
+  const training::SimulatedCall* simulated = call.simulated();
+  const bool by_nccl = settings.library == cost::Library::nccl;
+  const bool nccl_chooses = by_nccl && settings.algorithm.empty() && !settings.nccl.algorithm;
+  if (simulated == nullptr || nccl_chooses) return {true, true};
+  const auto* row = collectives::find_algorithm(call.collective, simulated->algorithm);
+  Traits options = row == nullptr ? Traits{} : row->traits;
+  if (by_nccl) options.channels = true;  // it chooses by them
+  return options;
+}
+
+void expect_used(const Scenario& scenario, const std::optional<Location>& at, const char* key,
+                 bool is_used) {
+  const std::set<std::string>& set = scenario.set_paths;
+  const std::string path = std::string("collective.") + key;
+  const bool is_compared = set.contains("training.strategy") ||
+                           (!set.contains(path) && (set.contains("collective.algorithm") ||
+                                                    set.contains("collective.library")));
+  if (!at || is_used || is_compared) return;
+  throw InputError(*at, fmt::format("{}: no call here is by an algorithm that has them", path),
+                   "leave it out, or name another algorithm");
 }
 
 }  // namespace
@@ -90,8 +123,8 @@ void LibraryCalls::plan_by(const std::string& algorithm, CollectiveCall& call) c
   }
   if (training::reduces_in(scenario_.cluster, call) == collectives::Reduces::switches &&
       scenario_.cluster.intra_node.kind != topology::IntraNodeKind::nvswitch) {
-    throw InputError({"collective.algorithm", 0, 0},
-                     "\"" + algorithm + "\" is for nodes on NVSwitch", "name another");
+    throw InputError({"collective.algorithm"}, "\"" + algorithm + "\" is for nodes on NVSwitch",
+                     "name another");
   }
 }
 
@@ -112,18 +145,6 @@ std::string LibraryCalls::plan_nccl(const cost::nccl::Chooser& chooser, Collecti
       fmt::format("{} {}", to_text(made.choice.algorithm), protocol));
   return std::string(protocol);
 }
-
-namespace {
-
-constexpr AssumptionKind chosen_by_nccl{"{}: {}"};
-constexpr AssumptionKind chosen_by_assumed_nccl{"{}, assumed: {}"};
-constexpr AssumptionKind suggested_channels{
-    "{}: the cluster's links decide the number of channels; CollNet is not used"};
-constexpr AssumptionKind suggested_with_collnet{
-    "{}: the cluster's links decide the number of channels; all-reduces can use CollNet, but "
-    "not NVLS across nodes"};
-
-}  // namespace
 
 Assumptions LibraryCalls::assumptions() const {
   Assumptions all = stand_ins_;
@@ -146,36 +167,6 @@ Assumptions LibraryCalls::assumptions() const {
   all.add({adds ? suggested_with_collnet : suggested_channels, "nccl"});
   return all;
 }
-
-namespace {
-
-using collectives::Traits;
-
-// Of any algorithm that may run the call: another size may have another.
-Traits options_of(const CollectiveCall& call, const CollectiveSettings& settings) {
-  const training::SimulatedCall* simulated = call.simulated();
-  const bool by_nccl = settings.library == cost::Library::nccl;
-  const bool nccl_chooses = by_nccl && settings.algorithm.empty() && !settings.nccl.algorithm;
-  if (simulated == nullptr || nccl_chooses) return {true, true};
-  const auto* row = collectives::find_algorithm(call.collective, simulated->algorithm);
-  Traits options = row == nullptr ? Traits{} : row->traits;
-  if (by_nccl) options.channels = true;  // it chooses by them
-  return options;
-}
-
-void expect_used(const Scenario& scenario, const std::optional<Location>& at, const char* key,
-                 bool is_used) {
-  const std::set<std::string>& set = scenario.set_paths;
-  const std::string path = std::string("collective.") + key;
-  const bool is_compared = set.contains("training.strategy") ||
-                           (!set.contains(path) && (set.contains("collective.algorithm") ||
-                                                    set.contains("collective.library")));
-  if (!at || is_used || is_compared) return;
-  throw InputError(*at, fmt::format("{}: no call here is by an algorithm that has them", path),
-                   "leave it out, or name another algorithm");
-}
-
-}  // namespace
 
 void expect_options_are_used(const Scenario& scenario, const training::StepProgram& program) {
   Traits used;

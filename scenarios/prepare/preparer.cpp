@@ -35,7 +35,7 @@ std::size_t operations_of(const Scenario& scenario) {
   const bool leaves_choice =
       !fixed || *fixed == Algorithm::ring || *fixed == Algorithm::tree;  // of others' collectives
   const bool is_named = settings.library != cost::Library::nccl || !leaves_choice;
-  throw InputError({is_named ? "collective.algorithm" : "collective.nvls", 0, 0},
+  throw InputError({is_named ? "collective.algorithm" : "collective.nvls"},
                    "switches make the sums of some plans, which only NCCL itself can have them do",
                    is_named ? "name another, or set real.mode: native"
                             : "set it to false, or real.mode: native");
@@ -162,7 +162,7 @@ void Preparer::check_learnt(const Scenario& scenario) {
   if (!may_differ && scenario.learnt.empty()) return;
   const auto of_all = learnt();
   if (scenario.learnt != *learnt_path_) {
-    throw InputError({"cluster.calibration", 0, 0},
+    throw InputError({"cluster.calibration"},
                      "differs between points, and what was learnt of a machine is of all of them",
                      "take each by itself: --set cluster.calibration=FILE");
   }

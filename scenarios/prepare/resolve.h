@@ -14,6 +14,14 @@
 
 namespace paceline {
 
+// Says which class of links the scenario's point depends on, and how sure its compute is.
+[[nodiscard]] uncertain::Place place_of(const Scenario& scenario);
+
+// The same, as if no figures of its links were measured.
+[[nodiscard]] uncertain::Place described_place_of(const Scenario& scenario);
+// The place of a described point on a machine whose file says `network: measured`, or does not.
+[[nodiscard]] uncertain::Place said_place_of(uncertain::Place described, bool is_measured);
+
 // A point that is ready for an executor, with all that reports and measurements need of it.
 struct PreparedPoint {
   ResolvedPoint point;

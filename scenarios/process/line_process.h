@@ -13,6 +13,11 @@
 
 namespace paceline {
 
+// A program that lies in the folder of this one, whatever link this one was called by, so that a
+// build or an installation is moved as a whole. Throws BackendError where this build was made
+// without it, with what works without.
+[[nodiscard]] std::string executor_path(const std::string& name);
+
 struct ExecutorCommand {
   std::string name;                    // for messages
   std::vector<std::string> arguments;  // the program first

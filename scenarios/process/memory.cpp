@@ -79,7 +79,7 @@ std::optional<Bytes> memory_of_environment() {
   if (const auto* bytes = std::get_if<Bytes>(&size); bytes != nullptr && *bytes > Bytes(0)) {
     return *bytes;
   }
-  throw InputError({variable, 0, 0},
+  throw InputError({variable},
                    fmt::format("\"{:.60}\" is not a size above zero", std::string_view(given)),
                    "write 8GiB, or unset it");
 }

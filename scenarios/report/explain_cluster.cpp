@@ -7,14 +7,11 @@
 #include <map>
 #include <ostream>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "models/contract.h"
 #include "models/text/number.h"
-#include "models/topology/fabric.h"
 #include "models/units/parse.h"
 #include "scenarios/text_table.h"
 
@@ -62,51 +59,6 @@ std::string gpus_of_groups(const Cluster& cluster, bool are_numa,
   const std::string most = counted(*sizes.rbegin(), "GPU");
   return sizes.size() == 1 ? most : fmt::format("{} to {}", *sizes.begin(), most);
 }
-
-}  // namespace
-
-std::string_view link_name(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::gpu_port: return "GPU port";
-    case LinkKind::lane: return "NVLink lanes";
-    case LinkKind::host: return "host link";
-    case LinkKind::pcie_switch: return "PCIe switch";
-    case LinkKind::host_memory: return "host memory";
-    case LinkKind::socket: return "NUMA link";
-    case LinkKind::nic: return "NIC";
-    case LinkKind::leaf_uplink: return "leaf uplink";
-    case LinkKind::leaf_downlink: return "leaf downlink";
-  }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
-}
-
-std::string link_sharers(const Link& link, const Cluster& cluster) {
-  const LinkKind kind = link.kind;
-  switch (kind) {
-    case LinkKind::gpu_port:
-    case LinkKind::host: return "1 GPU";
-    case LinkKind::lane: return "1 pair of GPUs";
-    case LinkKind::pcie_switch: return gpus_of_groups(cluster, false, link.bandwidth);
-    case LinkKind::host_memory: return numa_nodes_of(cluster) > 1 ? "a NUMA node" : "a node";
-    case LinkKind::socket:
-      return places_of(cluster).two_numa_nodes().empty()
-                 ? gpus_of_groups(cluster, true, link.bandwidth)
-                 : "a node";
-    case LinkKind::nic:
-      return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");
-    case LinkKind::leaf_uplink:
-    case LinkKind::leaf_downlink: {
-      const std::uint32_t each =
-          cluster.network.nics_per_node / cluster.network.switches_per_leaf();
-      return counted(std::uint64_t{cluster.network.fat_tree->nodes_per_leaf} * each, "NIC");
-    }
-  }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
-}
-
-namespace {
 
 std::string in_node(const Cluster& cluster) {
   const auto& node = cluster.intra_node;
@@ -230,8 +182,7 @@ std::vector<Link> links_of(const Fabric& fabric, const topology::Path& path) {
 }
 
 bool crosses(const std::vector<Link>& links, LinkKind kind) {
-  return std::any_of(links.begin(), links.end(),
-                     [&](const Link& link) { return link.kind == kind; });
+  return std::ranges::find(links, kind, &Link::kind) != links.end();
 }
 
 // What sets GPU 0 and a GPU of its node apart.
@@ -290,9 +241,7 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
         inside ? way_in_node(cluster, to, links) : way_outside(cluster, nics, to, links);
     const std::string chain = chain_of(links);
     if (!written.insert({way, chain}).second) continue;
-    const auto slowest =
-        std::min_element(links.begin(), links.end(),
-                         [](const Link& a, const Link& b) { return a.bandwidth < b.bandwidth; });
+    const auto slowest = std::ranges::min_element(links, {}, &Link::bandwidth);
     fmt::print(out, "  {} {}: {}, {}, {} alone\n    {}\n", to < ranks ? "GPU" : "server",
                to < ranks ? to : to - ranks, way, to_text(path.timing.latency),
                to_text(slowest->bandwidth), chain);
@@ -300,6 +249,47 @@ void write_paths(std::ostream& out, const Cluster& cluster, const Fabric& fabric
 }
 
 }  // namespace
+
+std::string_view link_name(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::gpu_port: return "GPU port";
+    case LinkKind::lane: return "NVLink lanes";
+    case LinkKind::host: return "host link";
+    case LinkKind::pcie_switch: return "PCIe switch";
+    case LinkKind::host_memory: return "host memory";
+    case LinkKind::socket: return "NUMA link";
+    case LinkKind::nic: return "NIC";
+    case LinkKind::leaf_uplink: return "leaf uplink";
+    case LinkKind::leaf_downlink: return "leaf downlink";
+  }
+  PACELINE_EXPECTS(!"a link outside the enumeration");
+  return "";
+}
+
+std::string link_sharers(const Link& link, const Cluster& cluster) {
+  const LinkKind kind = link.kind;
+  switch (kind) {
+    case LinkKind::gpu_port:
+    case LinkKind::host: return "1 GPU";
+    case LinkKind::lane: return "1 pair of GPUs";
+    case LinkKind::pcie_switch: return gpus_of_groups(cluster, false, link.bandwidth);
+    case LinkKind::host_memory: return numa_nodes_of(cluster) > 1 ? "a NUMA node" : "a node";
+    case LinkKind::socket:
+      return places_of(cluster).two_numa_nodes().empty()
+                 ? gpus_of_groups(cluster, true, link.bandwidth)
+                 : "a node";
+    case LinkKind::nic:
+      return counted(gpus_per_nic(cluster), "GPU") + (cluster.servers > 0 ? " or a server" : "");
+    case LinkKind::leaf_uplink:
+    case LinkKind::leaf_downlink: {
+      const std::uint32_t each =
+          cluster.network.nics_per_node / cluster.network.switches_per_leaf();
+      return counted(std::uint64_t{cluster.network.fat_tree->nodes_per_leaf} * each, "NIC");
+    }
+  }
+  PACELINE_EXPECTS(!"a link outside the enumeration");
+  return "";
+}
 
 void write_cluster(std::ostream& out, const Cluster& cluster) {
   write_summary(out, cluster);

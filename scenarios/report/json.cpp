@@ -6,7 +6,7 @@
 
 #include "scenarios/build_label.h"
 #include "scenarios/judge/contradictions.h"
-#include "scenarios/loader/described.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"

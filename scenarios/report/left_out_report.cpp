@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "models/text/json_writer.h"
-#include "scenarios/line_width.h"
 #include "scenarios/report/validation_report.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
@@ -164,7 +164,7 @@ void write_known(std::ostream& out, const LeftOut& judged, std::size_t known) {
 }
 
 NextRow mean_of(const std::vector<NextRow>& scenarios) {
-  NextRow mean{"", 0, 0, 0, 0};
+  NextRow mean{"", 0, 0};
   const double share = 1.0 / static_cast<double>(scenarios.size());
   for (const NextRow& one : scenarios) {
     for (const auto part :

@@ -12,15 +12,14 @@
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/judge/contradictions.h"
-#include "scenarios/line_width.h"
-#include "scenarios/loader/described.h"
+#include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/remarks.h"
 #include "scenarios/report/report.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {
-
 namespace {
 
 // How much a decision may change by a remark: what is not so, what to do next, then where figures
@@ -49,9 +48,8 @@ struct Columns {
 
 Columns columns_of(const std::vector<PointOutcome>& outcomes) {
   const auto& axes = outcomes.front().axes;
-  const auto any = [&](auto has) { return std::any_of(outcomes.begin(), outcomes.end(), has); };
-  return {std::none_of(axes.begin(), axes.end(),
-                       [](const AxisValue& axis) { return axis.path == "gpus"; }),
+  const auto any = [&](auto has) { return std::ranges::any_of(outcomes, has); };
+  return {std::ranges::find(axes, "gpus", &AxisValue::path) == axes.end(),
           any([](const PointOutcome& one) { return one.predicted || one.failure; }),
           any([](const PointOutcome& one) { return one.measured.has_value(); }),
           any([](const PointOutcome& one) { return one.measurement || one.measure_failure; })};
@@ -236,10 +234,6 @@ double fullness(const PointOutcome& outcome) {
   return static_cast<double>(outcome.memory->total().value()) / device;
 }
 
-bool does_not_fit(const PointOutcome& outcome) {
-  return outcome.device_memory && outcome.memory->total() > *outcome.device_memory;
-}
-
 // "parameters 0.10GiB, gradients 0.10GiB"
 std::string memory_parts(const training::GpuMemory& memory) {
   std::vector<std::string> parts;
@@ -262,7 +256,7 @@ void add_memory(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   for (const PointOutcome& outcome : outcomes) {
     if (!outcome.predicted || !outcome.memory) continue;
     ++known;
-    if (does_not_fit(outcome)) ++too_large;
+    if (outcome.is_too_large()) ++too_large;
     if (fullest == nullptr || fullness(outcome) > fullness(*fullest)) fullest = &outcome;
   }
   if (fullest == nullptr) return;
@@ -357,6 +351,31 @@ void add_bar(TextTable& table, const PointOutcome& outcome) {
   if (speedup) table.add_bar("efficiency", *speedup / outcome.gpus);
 }
 
+// The points that have the text, as few words as tell them: all of a number of GPUs, names of two,
+// or how many.
+std::string points_of(const std::string& text, const std::vector<PointOutcome>& outcomes) {
+  std::vector<const PointOutcome*> having;
+  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> by_gpus;  // having it, all
+  for (const PointOutcome& one : outcomes) {
+    const bool has = std::ranges::find(one.assumptions, text) != one.assumptions.end();
+    if (has) having.push_back(&one);
+    auto& [with, all] = by_gpus[one.gpus];
+    with += has ? 1U : 0U;
+    ++all;
+  }
+  if (having.size() == outcomes.size()) return "";
+  std::vector<std::uint32_t> gpus;
+  bool is_by_gpus = true;
+  for (const auto& [number, counts] : by_gpus) {
+    const auto& [with, all] = counts;
+    is_by_gpus = is_by_gpus && (with == 0 || with == all);
+    if (with > 0) gpus.push_back(number);
+  }
+  if (is_by_gpus) return fmt::format(" (at {} GPUs)", fmt::join(gpus, ", "));
+  if (having.size() == 1) return fmt::format(" (at {})", having.front()->name());
+  return fmt::format(" (at {} of {} points)", having.size(), outcomes.size());
+}
+
 }  // namespace
 
 void write_table(std::ostream& out, const ScenarioFile& file,
@@ -395,35 +414,6 @@ void write_assumptions(std::ostream& out, const std::vector<std::string>& assump
     if (written.insert(text).second) write_line(out, "  " + text);
   }
 }
-
-namespace {
-
-// The points that have the text, as few words as tell them: all of a number of GPUs, names of two,
-// or how many.
-std::string points_of(const std::string& text, const std::vector<PointOutcome>& outcomes) {
-  std::vector<const PointOutcome*> having;
-  std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> by_gpus;  // having it, all
-  for (const PointOutcome& one : outcomes) {
-    const bool has = std::ranges::find(one.assumptions, text) != one.assumptions.end();
-    if (has) having.push_back(&one);
-    auto& [with, all] = by_gpus[one.gpus];
-    with += has ? 1U : 0U;
-    ++all;
-  }
-  if (having.size() == outcomes.size()) return "";
-  std::vector<std::uint32_t> gpus;
-  bool is_by_gpus = true;
-  for (const auto& [number, counts] : by_gpus) {
-    const auto& [with, all] = counts;
-    is_by_gpus = is_by_gpus && (with == 0 || with == all);
-    if (with > 0) gpus.push_back(number);
-  }
-  if (is_by_gpus) return fmt::format(" (at {} GPUs)", fmt::join(gpus, ", "));
-  if (having.size() == 1) return fmt::format(" (at {})", having.front()->name());
-  return fmt::format(" (at {} of {} points)", having.size(), outcomes.size());
-}
-
-}  // namespace
 
 std::vector<std::string> assumptions_of(const std::vector<PointOutcome>& outcomes) {
   std::vector<std::string> texts;

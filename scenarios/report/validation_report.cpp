@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "models/text/json_writer.h"
-#include "scenarios/line_width.h"
 #include "scenarios/remarks.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {

@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/calibration/log_validation.h"
+#include "scenarios/calibration/calibration.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
-#include "scenarios/judge/validation.h"
 
 namespace paceline {
 

@@ -15,6 +15,7 @@
 #include "models/shipped_file.h"
 #include "models/text/json_writer.h"
 #include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/load_scenario.h"
@@ -22,7 +23,6 @@
 #include "scenarios/schema/rules.h"
 
 namespace paceline::schema {
-
 namespace {
 
 using settings::Form;
@@ -79,32 +79,6 @@ std::string any_path(const std::vector<std::string>& paths) {
   return fmt::format("^(?:{})$", fmt::join(paths, "|"));
 }
 
-class SchemaWriter {
- public:
-  explicit SchemaWriter(const Kind& kind) : kind_(kind) {}
-
-  Json write();
-
- private:
-  Json map_of(Keys keys, const Place& place, const std::optional<std::string>& preset,
-              Scope& scope);
-  // A map that is not among the sections of a scope.
-  Json map_apart(Keys keys, const Place& place);
-  Json property(const Key& key, Keys table, const Place& place,
-                const std::optional<std::string>& preset, Scope& scope);
-  Json value_of(const settings::Type& type, const Place& place,
-                const std::optional<std::string>& preset, Scope& scope);
-  Json form_of(const Form& form, const Place& place);
-  void add_rules(Keys keys, const Place& place, const std::optional<std::string>& preset,
-                 Scope& scope);
-  static void hold(const Scope& scope, Json& schema);
-  void note_axis(const Place& place);
-  void add_axes(Json& schema) const;
-
-  const Kind& kind_;
-  std::map<std::string, std::string> axes_, axis_expressions_;  // pointers, by path
-};
-
 Place below(const Place& place, std::string_view name, std::string_view in_schema) {
   Place inner = place;
   const std::string spelled = place.is_expression ? escaped(name) : std::string(name);
@@ -112,98 +86,6 @@ Place below(const Place& place, std::string_view name, std::string_view in_schem
   inner.section += (place.section.empty() ? "" : ".") + std::string(name);
   inner.pointer += fmt::format("/properties/{}", in_schema);
   return inner;
-}
-
-void SchemaWriter::note_axis(const Place& place) {
-  if (!kind_.has_sweep || !place.has_axes) return;
-  (place.is_expression ? axis_expressions_ : axes_).emplace(place.path, place.pointer);
-}
-
-Json SchemaWriter::form_of(const Form& form, const Place& place) {
-  Scope apart;
-  Place inner = place;
-  if (form.of == Form::Of::one) {
-    if (const auto* map = std::get_if<settings::Map>(&form.type)) {
-      return map_apart(map->keys(), place);
-    }
-    inner.has_axes = false;  // noted with the key
-    return value_of(form.type, inner, std::nullopt, apart);
-  }
-  // Axes reach by number into the layers of a scenario alone (Reader::find_list), and by name into
-  // maps.
-  const bool is_list = form.of == Form::Of::list;
-  inner.has_axes = place.has_axes && (!is_list || place.path == "workload.layers");
-  inner.is_expression = true;
-  inner.path = escaped(place.path) + (is_list ? R"(\.[0-9]+)" : R"(\.[^.]+)");
-  inner.pointer += is_list ? "/items" : "/additionalProperties";
-  if (!is_list) note_axis(inner);
-  const auto* map = std::get_if<settings::Map>(&form.type);
-  Json element = map != nullptr ? map_apart(map->keys(), inner)
-                                : value_of(form.type, inner, std::nullopt, apart);
-  if (is_list) return {{"type", "array"}, {"items", std::move(element)}, {"minItems", 1}};
-  Json schema{{"type", "object"}, {"additionalProperties", std::move(element)}};
-  schema["propertyNames"]["pattern"] = form.keys;
-  return schema;
-}
-
-Json SchemaWriter::value_of(const settings::Type& type, const Place& place,
-                            const std::optional<std::string>& preset, Scope& scope) {
-  struct Visitor {
-    SchemaWriter& writer;
-    const Place& place;
-    const std::optional<std::string>& preset;
-    Scope& scope;
-
-    Json operator()(settings::Flag) const { return {{"type", "boolean"}}; }
-    Json operator()(settings::Count range) const {
-      return {{"type", "integer"}, {"minimum", range.least}, {"maximum", range.most}};
-    }
-    Json operator()(settings::Number range) const {
-      return {{"type", "number"}, {"minimum", range.least}, {"maximum", range.most}};
-    }
-    Json operator()(settings::Fraction range) const {
-      const Json number{{"type", "number"}, {"minimum", range.least}, {"maximum", range.most}};
-      return either({number, text_of(pattern_of(range))});
-    }
-    Json operator()(settings::OneOf known) const {
-      Json schema = Json::object();
-      schema["enum"] = Json(std::vector<std::string>(known.words.begin(), known.words.end()));
-      return schema;
-    }
-    Json operator()(settings::VersionNumber version) const {
-      return either({text_of(pattern_of(version)), {{"type", "number"}}});
-    }
-    Json operator()(const settings::Text& text) const {
-      if (!text.pattern.empty()) return {{"type", "string"}, {"pattern", text.pattern}};
-      if (text.shipped == nullptr) return scalar();
-      std::vector<std::string> names;
-      for (const ShippedFile& file : text.shipped()) names.emplace_back(file.name);
-      Json known = Json::object();
-      known["enum"] = Json(names);
-      if (!text.or_file) return known;
-      return either({known, text_of({R"(\.ya?ml$)", "write a shipped name, or a .yaml file"})});
-    }
-    Json operator()(const settings::Structure& structure) const {
-      if (structure.forms == nullptr) return Json::object();
-      const auto forms = structure.forms();
-      std::vector<Json> schemas;
-      for (std::size_t i = 0; i < forms.size(); ++i) {
-        Place one = place;
-        if (forms.size() > 1) one.pointer += fmt::format("/anyOf/{}", i);
-        schemas.push_back(writer.form_of(forms[i], one));
-      }
-      return either(std::move(schemas));
-    }
-    Json operator()(settings::Map map) const {
-      return writer.map_of(map.keys(), place, preset, scope);
-    }
-    Json operator()(settings::Time time) const { return text_of(pattern_of(time)); }
-    Json operator()(settings::Bandwidth rate) const { return text_of(pattern_of(rate)); }
-    Json operator()(settings::Size size) const { return text_of(pattern_of(size)); }
-    Json operator()(settings::ComputeSpeed speed) const { return text_of(pattern_of(speed)); }
-    Json operator()(settings::Throughput rate) const { return text_of(pattern_of(rate)); }
-  };
-  return std::visit(Visitor{*this, place, preset, scope}, type);
 }
 
 // Whether one value, and no list or map, may be given.
@@ -218,143 +100,234 @@ bool takes_one_value(const settings::Type& type) {
   return false;
 }
 
-Json SchemaWriter::property(const Key& key, Keys table, const Place& place,
-                            const std::optional<std::string>& preset, Scope& scope) {
-  const bool is_schema = place.path == "schema";
-  if (!is_schema && place.path != "name" && takes_one_value(key.type)) note_axis(place);
-  Json value;
-  if (is_schema) {
-    value["const"] = key.example;
-  } else if (says(key, settings::automatic)) {
-    Json automatic;
-    automatic["const"] = settings::automatic;
-    value = either({automatic, value_of(key.type, place, preset, scope)});
-  } else {
-    value = value_of(key.type, place, preset, scope);
-  }
-  Json schema{{"description", description_of(key, table)}};
-  if (const auto* holds = std::get_if<settings::Value>(&key.unless_given)) {
-    schema["default"] = typed(key, spelled(key, *holds));
-  }
-  schema.update(value);
-  return schema;
-}
+class SchemaWriter {
+ public:
+  explicit SchemaWriter(const Kind& kind) : kind_(kind) {}
 
-void SchemaWriter::add_rules(Keys keys, const Place& place,
-                             const std::optional<std::string>& preset, Scope& scope) {
-  for (Rule& rule : rules_of(keys, place.section)) {
-    if (rule.is_of_root && !scope.is_root) continue;
-    Scope::Held held{{}, preset, {}};
-    const std::string prefix = rule.is_of_root || place.section.empty() ? "" : place.section + ".";
-    for (const std::string& key : rule.keys) {
-      held.lifted_by.push_back(escaped(prefix + key) + R"((?:\..*)?)");
+  Json write() {
+    Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                {"title", fmt::format("Paceline's {}", kind_.name)},
+                {"description", fmt::format("A file of Paceline: {}.", kind_.summary)}};
+    Scope scope{true, kind_.has_sweep, {}};
+    schema.update(map_of(kind_.keys(), {"", "", "#", kind_.has_sweep, false}, std::nullopt, scope));
+    hold(scope, schema);
+    if (kind_.has_sweep) add_axes(schema);
+    return schema;
+  }
+
+ private:
+  Json map_of(Keys keys, const Place& place, const std::optional<std::string>& outer,
+              Scope& scope) {
+    const bool has_preset = std::ranges::find(keys, "preset", &Key::name) != keys.end();
+    const std::optional<std::string> preset = has_preset ? place.section : outer;
+    Json properties = Json::object();
+    for (const Key& key : keys) {
+      const auto parts = parts_of(key.name);
+      if (parts.size() == 1) {
+        Place inner = below(place, key.name, key.name);
+        inner.has_axes = place.has_axes && inner.path != "measured";
+        properties[parts[0]] = property(key, keys, inner, preset, scope);
+        continue;
+      }
+      const std::string in_schema = parts[0] + "/properties/" + parts[1];
+      Json& map = properties[parts[0]];
+      map["type"] = "object";
+      map["additionalProperties"] = false;
+      map["properties"][parts[1]] =
+          property(key, keys, below(place, key.name, in_schema), preset, scope);
     }
-    if (preset) held.lifted_by.push_back(escaped(under(*preset, "preset")));
-    held.schema = rule.is_of_root ? std::move(rule.schema)
-                                  : held_at(parts_of(place.section), std::move(rule.schema));
-    scope.rules.push_back(std::move(held));
+    add_rules(keys, place, preset, scope);
+    return {
+        {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
   }
-}
 
-Json SchemaWriter::map_of(Keys keys, const Place& place, const std::optional<std::string>& outer,
-                          Scope& scope) {
-  const bool has_preset = std::ranges::find(keys, "preset", &Key::name) != keys.end();
-  const std::optional<std::string> preset = has_preset ? place.section : outer;
-  Json properties = Json::object();
-  for (const Key& key : keys) {
-    const auto parts = parts_of(key.name);
-    if (parts.size() == 1) {
-      Place inner = below(place, key.name, key.name);
-      inner.has_axes = place.has_axes && inner.path != "measured";
-      properties[parts[0]] = property(key, keys, inner, preset, scope);
-      continue;
-    }
-    const std::string in_schema = parts[0] + "/properties/" + parts[1];
-    Json& map = properties[parts[0]];
-    map["type"] = "object";
-    map["additionalProperties"] = false;
-    map["properties"][parts[1]] =
-        property(key, keys, below(place, key.name, in_schema), preset, scope);
+  // A map that is not among the sections of a scope.
+  Json map_apart(Keys keys, const Place& place) {
+    Scope scope;
+    Place root = place;
+    root.section.clear();
+    Json schema = map_of(keys, root, std::nullopt, scope);
+    hold(scope, schema);
+    return schema;
   }
-  add_rules(keys, place, preset, scope);
-  return {
-      {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
-}
 
-Json SchemaWriter::map_apart(Keys keys, const Place& place) {
-  Scope scope;
-  Place root = place;
-  root.section.clear();
-  Json schema = map_of(keys, root, std::nullopt, scope);
-  hold(scope, schema);
-  return schema;
-}
-
-void SchemaWriter::hold(const Scope& scope, Json& schema) {
-  for (const Scope::Held& held : scope.rules) {
-    std::vector<Json> lifted;
-    if (held.preset_path) {
-      lifted.push_back(required_at(parts_of(under(*held.preset_path, "preset"))));
+  Json property(const Key& key, Keys table, const Place& place,
+                const std::optional<std::string>& preset, Scope& scope) {
+    const bool is_schema = place.path == "schema";
+    if (!is_schema && place.path != "name" && takes_one_value(key.type)) note_axis(place);
+    Json value;
+    if (is_schema) {
+      value["const"] = key.example;
+    } else if (says(key, settings::automatic)) {
+      Json automatic;
+      automatic["const"] = settings::automatic;
+      value = either({automatic, value_of(key.type, place, preset, scope)});
+    } else {
+      value = value_of(key.type, place, preset, scope);
     }
-    if (scope.has_sweep) {
-      Json no_such_axis, sweep = required_at(parts_of("sweep"));
-      no_such_axis["propertyNames"]["not"]["pattern"] = any_path(held.lifted_by);
-      sweep["properties"]["sweep"]["not"] = std::move(no_such_axis);
-      lifted.push_back(std::move(sweep));
+    Json schema{{"description", description_of(key, table)}};
+    if (const auto* holds = std::get_if<settings::Value>(&key.unless_given)) {
+      schema["default"] = typed(key, spelled(key, *holds));
     }
-    Json rule = held.schema;
-    if (!lifted.empty()) {
-      Json unless;
-      unless["if"] = either(std::move(lifted));
-      unless["else"] = std::move(rule);
-      rule = std::move(unless);
-    }
-    schema["allOf"].push_back(std::move(rule));
+    schema.update(value);
+    return schema;
   }
-}
 
-// Of a value that stands for another one of the file: the same, or several in a list.
-void SchemaWriter::add_axes(Json& schema) const {
-  Json axes = Json::object(), values = Json::object();
-  const auto add = [&](const char* keyword, const std::string& path, const std::string& pointer) {
-    Json one, list{{"type", "array"}, {"minItems", 1}};
-    one["$ref"] = pointer;
-    list["items"] = one;
-    axes[keyword][path] = either({list, one});
-    values[keyword][path] = one;
-  };
-  for (const auto& [path, pointer] : axes_) add("properties", path, pointer);
-  for (const auto& [path, pointer] : axis_expressions_) {
-    add("patternProperties", "^" + path + "$", pointer);
+  Json value_of(const settings::Type& type, const Place& place,
+                const std::optional<std::string>& preset, Scope& scope) {
+    struct Visitor {
+      SchemaWriter& writer;
+      const Place& place;
+      const std::optional<std::string>& preset;
+      Scope& scope;
+
+      Json operator()(settings::Flag) const { return {{"type", "boolean"}}; }
+      Json operator()(settings::Count range) const {
+        return {{"type", "integer"}, {"minimum", range.least}, {"maximum", range.most}};
+      }
+      Json operator()(settings::Number range) const {
+        return {{"type", "number"}, {"minimum", range.least}, {"maximum", range.most}};
+      }
+      Json operator()(settings::Fraction range) const {
+        const Json number{{"type", "number"}, {"minimum", range.least}, {"maximum", range.most}};
+        return either({number, text_of(pattern_of(range))});
+      }
+      Json operator()(settings::OneOf known) const {
+        Json schema = Json::object();
+        schema["enum"] = Json(std::vector<std::string>(known.words.begin(), known.words.end()));
+        return schema;
+      }
+      Json operator()(settings::VersionNumber version) const {
+        return either({text_of(pattern_of(version)), {{"type", "number"}}});
+      }
+      Json operator()(const settings::Text& text) const {
+        if (!text.pattern.empty()) return {{"type", "string"}, {"pattern", text.pattern}};
+        if (text.shipped == nullptr) return scalar();
+        Json known = Json::object();
+        known["enum"] = Json(loader::names_of(text.shipped()));
+        if (!text.or_file) return known;
+        return either({known, text_of({R"(\.ya?ml$)", "write a shipped name, or a .yaml file"})});
+      }
+      Json operator()(const settings::Structure& structure) const {
+        if (structure.forms == nullptr) return Json::object();
+        const auto forms = structure.forms();
+        std::vector<Json> schemas;
+        for (std::size_t i = 0; i < forms.size(); ++i) {
+          Place one = place;
+          if (forms.size() > 1) one.pointer += fmt::format("/anyOf/{}", i);
+          schemas.push_back(writer.form_of(forms[i], one));
+        }
+        return either(std::move(schemas));
+      }
+      Json operator()(settings::Map map) const {
+        return writer.map_of(map.keys(), place, preset, scope);
+      }
+      Json operator()(settings::Time time) const { return text_of(pattern_of(time)); }
+      Json operator()(settings::Bandwidth rate) const { return text_of(pattern_of(rate)); }
+      Json operator()(settings::Size size) const { return text_of(pattern_of(size)); }
+      Json operator()(settings::ComputeSpeed speed) const { return text_of(pattern_of(speed)); }
+      Json operator()(settings::Throughput rate) const { return text_of(pattern_of(rate)); }
+    };
+    return std::visit(Visitor{*this, place, preset, scope}, type);
   }
-  Json& sweep = schema["properties"]["sweep"];
-  sweep["type"] = "object";
-  sweep["additionalProperties"] = false;
-  sweep.update(axes);
-  Json& point = schema["properties"]["measured"]["properties"]["points"]["items"];
-  for (const auto& [keyword, by_path] : values.members()) point[keyword].update(by_path);
-}
 
-Json SchemaWriter::write() {
-  Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
-              {"title", fmt::format("Paceline's {}", kind_.name)},
-              {"description", fmt::format("A file of Paceline: {}.", kind_.summary)}};
-  Scope scope{true, kind_.has_sweep, {}};
-  schema.update(map_of(kind_.keys(), {"", "", "#", kind_.has_sweep, false}, std::nullopt, scope));
-  hold(scope, schema);
-  if (kind_.has_sweep) add_axes(schema);
-  return schema;
-}
+  Json form_of(const Form& form, const Place& place) {
+    Scope apart;
+    Place inner = place;
+    if (form.of == Form::Of::one) {
+      if (const auto* map = std::get_if<settings::Map>(&form.type)) {
+        return map_apart(map->keys(), place);
+      }
+      inner.has_axes = false;  // noted with the key
+      return value_of(form.type, inner, std::nullopt, apart);
+    }
+    // Axes reach by number into the layers of a scenario alone (Reader::find_list), and by name
+    // into maps.
+    const bool is_list = form.of == Form::Of::list;
+    inner.has_axes = place.has_axes && (!is_list || place.path == "workload.layers");
+    inner.is_expression = true;
+    inner.path = escaped(place.path) + (is_list ? R"(\.[0-9]+)" : R"(\.[^.]+)");
+    inner.pointer += is_list ? "/items" : "/additionalProperties";
+    if (!is_list) note_axis(inner);
+    const auto* map = std::get_if<settings::Map>(&form.type);
+    Json element = map != nullptr ? map_apart(map->keys(), inner)
+                                  : value_of(form.type, inner, std::nullopt, apart);
+    if (is_list) return {{"type", "array"}, {"items", std::move(element)}, {"minItems", 1}};
+    Json schema{{"type", "object"}, {"additionalProperties", std::move(element)}};
+    schema["propertyNames"]["pattern"] = form.keys;
+    return schema;
+  }
 
-}  // namespace
+  void add_rules(Keys keys, const Place& place, const std::optional<std::string>& preset,
+                 Scope& scope) {
+    for (Rule& rule : rules_of(keys, place.section)) {
+      if (rule.is_of_root && !scope.is_root) continue;
+      Scope::Held held{{}, preset, {}};
+      const std::string prefix =
+          rule.is_of_root || place.section.empty() ? "" : place.section + ".";
+      for (const std::string& key : rule.keys) {
+        held.lifted_by.push_back(escaped(prefix + key) + R"((?:\..*)?)");
+      }
+      if (preset) held.lifted_by.push_back(escaped(under(*preset, "preset")));
+      held.schema = rule.is_of_root ? std::move(rule.schema)
+                                    : held_at(parts_of(place.section), std::move(rule.schema));
+      scope.rules.push_back(std::move(held));
+    }
+  }
 
-std::string json_schema(const Kind& kind) {
-  std::string text;
-  JsonWriter(text, 1).value(SchemaWriter(kind).write());
-  return text + '\n';
-}
+  static void hold(const Scope& scope, Json& schema) {
+    for (const Scope::Held& held : scope.rules) {
+      std::vector<Json> lifted;
+      if (held.preset_path) {
+        lifted.push_back(required_at(parts_of(under(*held.preset_path, "preset"))));
+      }
+      if (scope.has_sweep) {
+        Json no_such_axis, sweep = required_at(parts_of("sweep"));
+        no_such_axis["propertyNames"]["not"]["pattern"] = any_path(held.lifted_by);
+        sweep["properties"]["sweep"]["not"] = std::move(no_such_axis);
+        lifted.push_back(std::move(sweep));
+      }
+      Json rule = held.schema;
+      if (!lifted.empty()) {
+        Json unless;
+        unless["if"] = either(std::move(lifted));
+        unless["else"] = std::move(rule);
+        rule = std::move(unless);
+      }
+      schema["allOf"].push_back(std::move(rule));
+    }
+  }
 
-namespace {
+  void note_axis(const Place& place) {
+    if (!kind_.has_sweep || !place.has_axes) return;
+    (place.is_expression ? axis_expressions_ : axes_).emplace(place.path, place.pointer);
+  }
+
+  // Of a value that stands for another one of the file: the same, or several in a list.
+  void add_axes(Json& schema) const {
+    Json axes = Json::object(), values = Json::object();
+    const auto add = [&](const char* keyword, const std::string& path, const std::string& pointer) {
+      Json one, list{{"type", "array"}, {"minItems", 1}};
+      one["$ref"] = pointer;
+      list["items"] = one;
+      axes[keyword][path] = either({list, one});
+      values[keyword][path] = one;
+    };
+    for (const auto& [path, pointer] : axes_) add("properties", path, pointer);
+    for (const auto& [path, pointer] : axis_expressions_) {
+      add("patternProperties", "^" + path + "$", pointer);
+    }
+    Json& sweep = schema["properties"]["sweep"];
+    sweep["type"] = "object";
+    sweep["additionalProperties"] = false;
+    sweep.update(axes);
+    Json& point = schema["properties"]["measured"]["properties"]["points"]["items"];
+    for (const auto& [keyword, by_path] : values.members()) point[keyword].update(by_path);
+  }
+
+  const Kind& kind_;
+  std::map<std::string, std::string> axes_, axis_expressions_;  // pointers, by path
+};
 
 constexpr std::array rows{
     Kind{"scenario", "what is predicted and measured", loader::scenario_keys, true},
@@ -368,6 +341,12 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+std::string json_schema(const Kind& kind) {
+  std::string text;
+  JsonWriter(text, 1).value(SchemaWriter(kind).write());
+  return text + '\n';
+}
 
 std::span<const Kind> kinds() { return rows; }
 

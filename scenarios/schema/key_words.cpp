@@ -12,7 +12,6 @@
 #include "models/units/parse.h"
 
 namespace paceline::schema {
-
 namespace {
 
 using settings::Key;
@@ -46,6 +45,26 @@ struct Taken {
   std::string operator()(settings::Map) const { return ""; }
 };
 
+// What std::from_chars takes, without a sign, infinities and what is no number.
+constexpr std::string_view number_expression =
+    R"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)";
+constexpr std::string_view digit_above_zero =
+    "(?=[^eE]*?[1-9])";  // a digit of its own before an exponent
+constexpr std::string_view blanks = R"([ \t]*)";
+
+// The parser's own hint for a number without a unit.
+template <class T>
+std::string hint_of(const Parsed<T>& bare) {
+  return std::get<UnitError>(bare).hint;
+}
+
+std::string quantity(const std::vector<std::string_view>& units, bool is_above_zero) {
+  std::vector<std::string> spelled;
+  for (const std::string_view unit : units) spelled.push_back(escaped(unit));
+  return fmt::format("^{0}{1}{2}{0}(?:{3}){0}$", blanks, is_above_zero ? digit_above_zero : "",
+                     number_expression, fmt::join(spelled, "|"));
+}
+
 }  // namespace
 
 std::string taken_by(const Key& key) { return std::visit(Taken{}, key.type); }
@@ -78,30 +97,6 @@ std::string description_of(const Key& key, std::span<const Key> table) {
   }
   return text;
 }
-
-namespace {
-
-// What std::from_chars takes, without a sign, infinities and what is no number.
-constexpr std::string_view number_expression =
-    R"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)";
-constexpr std::string_view digit_above_zero =
-    "(?=[^eE]*?[1-9])";  // a digit of its own before an exponent
-constexpr std::string_view blanks = R"([ \t]*)";
-
-// The parser's own hint for a number without a unit.
-template <class T>
-std::string hint_of(const Parsed<T>& bare) {
-  return std::get<UnitError>(bare).hint;
-}
-
-std::string quantity(const std::vector<std::string_view>& units, bool is_above_zero) {
-  std::vector<std::string> spelled;
-  for (const std::string_view unit : units) spelled.push_back(escaped(unit));
-  return fmt::format("^{0}{1}{2}{0}(?:{3}){0}$", blanks, is_above_zero ? digit_above_zero : "",
-                     number_expression, fmt::join(spelled, "|"));
-}
-
-}  // namespace
 
 std::string escaped(std::string_view text) {
   constexpr std::string_view special = R"(.^$*+?()[]{}|\/)";

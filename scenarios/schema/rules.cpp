@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
-#include <variant>
 
 #include "models/settings/settings.h"
 #include "models/text/number.h"

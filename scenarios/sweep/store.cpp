@@ -3,15 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <new>
 
-#include "scenarios/document/sha256.h"
+#include "scenarios/build_label.h"
+#include "scenarios/document/document.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/files_in_use.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/files/output_file.h"
 
 namespace paceline::sweep {
 namespace {
+
+// A writer that has not ended a batch by then hangs.
+constexpr int others_have_ms = 60'000;
+
+namespace fs = std::filesystem;
+
+PointKey key_of(std::string_view text) {
+  const loader::Sha256 digest = loader::digest_of(text);
+  PointKey key;
+  std::copy_n(digest.begin(), key.bytes.size(), key.bytes.begin());
+  return key;
+}
+
+void combine(const PointKey& other, PointKey& key) {
+  for (std::size_t i = 0; i < key.bytes.size(); ++i) {
+    key.bytes[i] = static_cast<std::uint8_t>(key.bytes[i] ^ other.bytes[i]);
+  }
+}
+
+std::string contents_of(const std::string& path) {
+  files::note_input(path);
+  const loader::Sha256 digest = loader::sha256_of_file(path);
+  return std::string(digest.begin(), digest.end());
+}
+
+// What the files of a folder hold, in the order of their names.
+std::string contents_of_folder(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  std::string all;
+  for (const std::string& file : files) {
+    all += file.substr(folder.string().size()) + '\0' + contents_of(file);
+  }
+  return all;
+}
+
+// A value that is the path of a file stands for what that holds; of folders only traces are read.
+PointKey key_of(const std::string& path, const ScenarioFile::Value& value) {
+  std::string all = path + '\0' + value.text + '\0';
+  std::error_code unknown;
+  const fs::path named = fs::path(value.folder) / value.text;
+  if (value.text.find('\1') == std::string::npos && !value.text.empty()) {
+    if (fs::is_regular_file(named, unknown)) {
+      all += contents_of(named.string());
+    } else if (path.starts_with("workload.trace") && fs::is_directory(named, unknown)) {
+      all += contents_of_folder(named);
+    }
+  }
+  return key_of(all);
+}
 
 // An identity that every store gives the same content: 63 bits of its SHA-256.
 std::int64_t id_of(const std::string& content) {
@@ -43,14 +100,9 @@ std::string column_names() {
   return names;
 }
 
-std::string text_in(const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? "" : *text;
-}
-
 // Throws InputError unless the database is a store whose rows are as this program writes them.
 void expect_store(const Database& database) {
-  const Location where{database.path(), 0, 0};
+  const Location where{database.path()};
   if (database.value_of("PRAGMA application_id") != Cell(application_id)) {
     throw InputError(where, "is a database of something else", "name another store");
   }
@@ -66,7 +118,7 @@ void expect_store(const Database& database) {
 // The same, of points that this program's belong among.
 void expect_ours(const Database& database) {
   expect_store(database);
-  const Location where{database.path(), 0, 0};
+  const Location where{database.path()};
   const std::string model = text_in(database.value_of("SELECT value FROM meta WHERE name='model'"));
   if (model != model_version()) {
     throw InputError(
@@ -114,6 +166,176 @@ bool is_new(const Database& database) {
 
 }  // namespace
 
+Database::Database(const std::string& path, Access access) : path_(path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    files::throw_system_error(path, "is no database", EISDIR);
+  }
+  // What begins with a colon is a name of SQLite's own.
+  const std::string name = path.starts_with(':') ? "./" + path : path;
+  const int flags =
+      access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int code = ::sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr);
+  try {
+    if (code != SQLITE_OK) fail(code);
+    ::sqlite3_busy_timeout(handle_, others_have_ms);
+    (void)value_of("PRAGMA application_id");  // whether it is one at all
+  } catch (...) {
+    ::sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Database::~Database() { ::sqlite3_close(handle_); }
+
+void Database::fail(int code) const {
+  const int kind = code & 0xff;
+  std::string what = handle_ == nullptr ? ::sqlite3_errstr(code) : ::sqlite3_errmsg(handle_);
+  const int system = handle_ == nullptr ? 0 : ::sqlite3_system_errno(handle_);
+  const Location where{path_};
+  switch (kind) {
+    case SQLITE_NOMEM: throw std::bad_alloc();
+    case SQLITE_NOTADB: throw InputError(where, "is not an SQLite database", "name another store");
+    case SQLITE_CORRUPT: throw InputError(where, "is damaged: " + what, "name another store");
+    case SQLITE_READONLY: throw InputError(where, "cannot be written", "");
+    case SQLITE_BUSY:
+      throw BackendError(
+          path_, fmt::format("another program has held it for {} s", others_have_ms / 1000));
+    case SQLITE_CANTOPEN:
+      files::throw_system_error(path_, "cannot be opened", system == 0 ? ENOENT : system);
+    case SQLITE_FULL: throw BackendError(path_, "cannot be written: the disk is full");
+    default: break;
+  }
+  if (system != 0) files::throw_system_error(path_, "cannot be read or written", system);
+  throw BackendError(path_, "cannot be read or written: " + what);
+}
+
+void Database::execute(const std::string& sql) const {
+  const int code = ::sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+Cell Database::value_of(const std::string& sql) const {
+  Statement statement(*this, sql);
+  return statement.next() ? statement.cell(0) : Cell();
+}
+
+std::int64_t Database::changes() const { return ::sqlite3_changes64(handle_); }
+
+void Database::in_transaction(Access access, const std::function<void()>& work) const {
+  execute(access == Access::read ? "BEGIN" : "BEGIN IMMEDIATE");
+  try {
+    work();
+    execute("COMMIT");
+  } catch (...) {
+    ::sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+Statement::Statement(const Database& database, const std::string& sql) : database_(database) {
+  const int code = ::sqlite3_prepare_v2(database.handle_, sql.c_str(), -1, &handle_, nullptr);
+  if (code != SQLITE_OK) database.fail(code);
+}
+
+Statement::~Statement() { ::sqlite3_finalize(handle_); }
+
+Statement& Statement::bind(const Cell& value) {
+  const auto bind_one = [&](const auto& one) {
+    using Value = std::decay_t<decltype(one)>;
+    if constexpr (std::is_same_v<Value, std::monostate>) {
+      return ::sqlite3_bind_null(handle_, ++bound_);
+    } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+      return ::sqlite3_bind_int64(handle_, ++bound_, one);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      return ::sqlite3_bind_double(handle_, ++bound_, one);
+    } else {
+      return ::sqlite3_bind_text64(handle_, ++bound_, one.data(), one.size(), SQLITE_TRANSIENT,
+                                   SQLITE_UTF8);
+    }
+  };
+  if (const int code = std::visit(bind_one, value); code != SQLITE_OK) database_.fail(code);
+  return *this;
+}
+
+Statement& Statement::bind_bytes(std::string_view bytes) {
+  const int code =
+      ::sqlite3_bind_blob64(handle_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC);
+  if (code != SQLITE_OK) database_.fail(code);
+  return *this;
+}
+
+bool Statement::next() {
+  const int code = ::sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  reset();
+  if (code != SQLITE_DONE) database_.fail(code);
+  return false;
+}
+
+void Statement::run() {
+  while (next()) {
+  }
+}
+
+void Statement::reset() {
+  ::sqlite3_reset(handle_);
+  bound_ = 0;
+}
+
+Cell Statement::cell(int column) const {
+  switch (::sqlite3_column_type(handle_, column)) {
+    case SQLITE_INTEGER: return std::int64_t{::sqlite3_column_int64(handle_, column)};
+    case SQLITE_FLOAT: return ::sqlite3_column_double(handle_, column);
+    case SQLITE_NULL: return {};
+    default: break;
+  }
+  const auto* const bytes = static_cast<const char*>(::sqlite3_column_blob(handle_, column));
+  const int size = ::sqlite3_column_bytes(handle_, column);
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+}
+
+const std::string& model_version() {
+  static const std::string version =
+      fmt::format("{} {} simgrid {}", build_label.version, build_label.commit, build_label.simgrid);
+  return version;
+}
+
+PointKeys::PointKeys(const ScenarioFile& file) : file_(file), common_(key_of(model_version())) {
+  for (const auto& [path, value] : file.values()) combine(key_of(path, value), common_);
+  for (const ScenarioFile::Axis& axis : file.axes()) {
+    axes_.emplace_back();
+    for (const AxisValue& value : axis.values) {
+      axes_.back().push_back(key_of(axis.path, {value.text, axis.folder}));
+    }
+  }
+  // Evidence conditions all points.
+  PointKey evidence;
+  for (const std::size_t point : file.known_points()) {
+    const double measured = file.measured(point)->throughput.value();
+    combine(key_of(fmt::format("known {} {}", measured, described(point).view())), evidence);
+  }
+  combine(evidence, common_);
+}
+
+PointKey PointKeys::of(std::size_t point) const {
+  PointKey key = described(point);
+  if (const auto measured = file_.measured(point)) {
+    combine(key_of(fmt::format("measured {} {}", measured->throughput.value(), measured->known)),
+            key);
+  }
+  return key;
+}
+
+PointKey PointKeys::described(std::size_t point) const {
+  PointKey key = common_;
+  for (std::size_t i = axes_.size(); i-- > 0;) {
+    combine(axes_[i][point % axes_[i].size()], key);
+    point /= axes_[i].size();
+  }
+  return key;
+}
+
 struct Store::Statements {
   explicit Statements(const Database& database)
       : find(database, "SELECT " + row_columns() +
@@ -133,11 +355,10 @@ struct Store::Statements {
 };
 
 Store::Store(const std::string& path) : path_(path) {
-  if (path == "-")
-    throw InputError({path, 0, 0}, "standard output cannot be a store", "name a file");
+  if (path == "-") throw InputError({path}, "standard output cannot be a store", "name a file");
   std::error_code error;
   if (std::filesystem::exists(path, error) && std::filesystem::is_other(path, error)) {
-    throw InputError({path, 0, 0}, "is not a regular file", "name another store");
+    throw InputError({path}, "is not a regular file", "name another store");
   }
   const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   files::FilesInUse::of_process().add_output(path, place.string());

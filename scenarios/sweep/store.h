@@ -1,19 +1,110 @@
 #pragma once
 
+#include <sqlite3.h>
+
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/sweep/database.h"
-#include "scenarios/sweep/key.h"
-#include "scenarios/sweep/row.h"
+#include "scenarios/report/fields.h"
+#include "scenarios/sweep/crew.h"
 
 namespace paceline::sweep {
+
+// An SQLite file. Members throw InputError where another path would do, or the file is no database
+// or a damaged one; else BackendError: a full disk, a writer that does not let others write.
+class Database {
+ public:
+  // Opens it, and makes it where there is none unless it is only read.
+  enum class Access { read, write };
+  Database(const std::string& path, Access access);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void execute(const std::string& sql) const;
+  // The first value of the first row; of no row, nothing.
+  [[nodiscard]] Cell value_of(const std::string& sql) const;
+  [[nodiscard]] std::int64_t changes() const;  // of the last statement
+  // What is read is of one moment; all or nothing of it is written. Writers wait for each other.
+  void in_transaction(Access access, const std::function<void()>& work) const;
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  friend class Statement;
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+// A statement that is run many times.
+class Statement {
+ public:
+  Statement(const Database& database, const std::string& sql);
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement();
+
+  // Binds the next parameter, from the first one on after each reset.
+  Statement& bind(const Cell& value);
+  Statement& bind_bytes(std::string_view bytes);  // stay where they are until the reset
+  // The next row; false: there is none any more, and it is reset.
+  [[nodiscard]] bool next();
+  // To the end.
+  void run();
+  void reset();
+
+  [[nodiscard]] Cell cell(int column) const;
+
+ private:
+  const Database& database_;
+  sqlite3_stmt* handle_ = nullptr;
+  int bound_ = 0;
+};
+
+// The model that predicts: versions of Paceline, its commit and SimGrid.
+[[nodiscard]] const std::string& model_version();
+
+// Of a point: the same for all that have the same outcome. 128 bits: among 10^9 points two that
+// differ are alike with a probability of 10^-21.
+struct PointKey {
+  std::array<std::uint8_t, 16> bytes{};
+
+  [[nodiscard]] std::string_view view() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  friend auto operator<=>(const PointKey&, const PointKey&) = default;
+};
+
+// The keys of a file's points: SHA-256, of which the first bytes count, of each value that the
+// point depends on, with its path, and of what a file that the value names holds; of what was
+// measured of the point; of the measured points that are known, on which all rest; and of the
+// model's version. All of them are combined by exclusive or (Zobrist, A New Hashing Method, 1970),
+// so that neither the order of axes counts nor whether a value is an axis's, a setting's or the
+// file's, and a point costs an operation an axis. A value counts as it is spelled: 100us and 0.1ms
+// are two.
+class PointKeys {
+ public:
+  // Throws InputError where a file that is named cannot be read.
+  explicit PointKeys(const ScenarioFile& file);
+
+  [[nodiscard]] PointKey of(std::size_t point) const;
+
+ private:
+  // Without what was measured of it.
+  [[nodiscard]] PointKey described(std::size_t point) const;
+
+  const ScenarioFile& file_;
+  PointKey common_;
+  std::vector<std::vector<PointKey>> axes_;  // by axis and value
+};
 
 // What `PRAGMA application_id` and `PRAGMA user_version` of a store say: "PcLn", and the schema.
 inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 3;

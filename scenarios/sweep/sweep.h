@@ -1,21 +1,51 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "scenarios/process/progress.h"
 #include "scenarios/sweep/crew.h"
 #include "scenarios/sweep/store.h"
-#include "scenarios/sweep/walk.h"
 
 namespace paceline::sweep {
+
+// Which points of a grid are looked at, and in which order: no point twice, and none is held.
+//
+// A sample is a rank-1 lattice (Korobov, 1959): the k-th point is number (start + k * step) modulo
+// the grid's points, for a step that has no divisor in common with them. The coordinates of a
+// number along each axis are linear in it, so that all are a lattice. The step is the one of 32
+// drawn ones whose first points have the least wrap-around discrepancy (Hickernell, Lattice Rules:
+// How Well Do They Measure Up?, 1998). A larger sample begins with a smaller one of the same seed.
+class Walk {
+ public:
+  // All of them, in their order.
+  explicit Walk(std::uint64_t points) : all_(points), count_(points) {}
+  // All points of a grid of so many values along each axis, those of `fast` axes faster than
+  // others; else, and in a point's number, the last one fastest.
+  static Walk of_all(std::span<const std::uint64_t> sizes, const std::vector<bool>& fast);
+  // Of a grid of so many values along each axis, the last one fastest; at most all points.
+  static Walk sample(std::span<const std::uint64_t> sizes, std::uint64_t count, std::uint64_t seed);
+
+  [[nodiscard]] std::uint64_t all() const { return all_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t at(std::uint64_t k) const;  // precondition: below count()
+  // Its points in the order of their numbers, where these are all points; else as they are.
+  [[nodiscard]] Walk as_numbered() const { return fastest_first_.empty() ? *this : Walk(all_); }
+
+ private:
+  std::uint64_t all_, count_;
+  std::uint64_t start_ = 0, step_ = 1;
+  struct Axis {
+    std::uint64_t size, stride;
+  };
+  std::vector<Axis> fastest_first_;  // of an order that is not the numbers'
+};
 
 // A part of a sweep that others do the rest of: every `of`-th point, from the `number`-th on.
 struct Shard {
@@ -92,42 +122,8 @@ struct Summary {
 
 // Predicts what the store has no prediction of, and writes it there as it comes: at least twice a
 // second. A point counts once it is written. Throws BackendError, and Stopped; what is done by then
-// is written before.
-class Sweep {
- public:
-  Sweep(const Request& request, const Grids& grids, Store& store);
-
-  void run();
-  [[nodiscard]] const Summary& summary() const { return summary_; }  // also after a throw
-
- private:
-  struct Open {  // a point that is neither known nor written
-    Task task;
-    PointKey key;
-  };
-
-  [[nodiscard]] std::vector<Open> next_unknown(Cursor& cursor);
-  [[nodiscard]] bool is_batch_due() const;
-  void feed(Cursor& cursor, Crew& crew);
-  void take(std::vector<Done> done);
-  void write();
-  void count(const Task& task, const Row& row);
-  void tell();
-  [[nodiscard]] const Grid& grid_of(const Task& task) const;
-
-  const Request& request_;
-  const Grids& grids_;
-  Store& store_;
-  Summary summary_;
-  bool all_seen_ = false;
-  std::vector<std::int64_t> scenarios_;  // of the store, by file
-  std::map<Task, PointKey> given_;       // to the crew
-  std::set<PointKey> open_;              // given, or waiting to be written
-  std::vector<PlacedRow> waiting_;
-  std::vector<Task> waiting_tasks_;
-  std::chrono::steady_clock::time_point written_, begun_;
-  std::uint64_t seen_ = 0, done_here_ = 0;
-};
+// is written before, and in the summary.
+void predict(const Request& request, const Grids& grids, Store& store, Summary& summary);
 
 // For people; and as JSON (paceline.sweep/1, STORE.md).
 void write_summary(std::ostream& out, const Request& request, const Grids& grids,

@@ -12,25 +12,15 @@
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/output_file.h"
-#include "scenarios/line_width.h"
-#include "scenarios/report/csv.h"
+#include "scenarios/report/fields.h"
 #include "scenarios/sweep/sweep.h"
+#include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::sweep {
-
 namespace {
-
-std::string axes_text(const Grid& grid, std::uint64_t point) {
-  std::string text;
-  for (const AxisValue& axis : grid.file.axes_of(point)) {
-    if (axis.path == "gpus") continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis.path, axis.text);
-  }
-  return text;
-}
 
 // Of the values along an axis those that a sample has.
 struct Coverage {
@@ -77,7 +67,7 @@ void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
   const std::size_t skipped = summary.best.size() > rows_max ? summary.best.size() - rows_max : 0;
   for (const auto& [gpus, best] : summary.best | std::views::drop(skipped)) {
     const Grid& grid = *grids[best.task.file];
-    std::vector<std::string> row{axes_text(grid, best.task.point), std::to_string(gpus),
+    std::vector<std::string> row{in_words(grid.file.axes_of(best.task.point)), std::to_string(gpus),
                                  in_digits(SamplesPerSecond(best.throughput_per_s)),
                                  to_text(Seconds(best.step_s))};
     if (has_several) row.insert(row.begin(), grid.swept.path);
@@ -92,60 +82,6 @@ void write_best(std::ostream& out, const Grids& grids, const Summary& summary) {
   out << '\n';
 }
 
-}  // namespace
-
-void write_summary(std::ostream& out, const Request& request, const Grids& grids,
-                   const Summary& summary, const Store& store) {
-  const std::string shard =
-      request.shard.of > 1 ? fmt::format(" of shard {}/{}", request.shard.number, request.shard.of)
-                           : "";
-  write_best(out, grids, summary);
-  std::string line = fmt::format("{} points{}: {} new, {} known", summary.asked, shard,
-                                 summary.added, summary.known);
-  if (summary.refused > 0) line += fmt::format(", {} refused", summary.refused);
-  if (summary.failed > 0) line += fmt::format(", {} failed", summary.failed);
-  write_line(out, line);
-  write_line(out, fmt::format("{} contains {} points", store.path(), store.points()));
-  if (request.sample) {
-    for (const auto& grid : grids) write_sample(out, *grid);
-  }
-}
-
-void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
-                        const Store& store) {
-  std::uint64_t left = 0;
-  for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
-  JsonWriter json(out);
-  json.object([&] {
-    json.put("schema", "paceline.sweep/1");
-    json.put("store", store.path());
-    json.put("points_in_store", store.points());
-    json.put("asked", summary.asked);
-    json.put("new", summary.added);
-    json.put("known", summary.known);
-    json.put("refused", summary.refused);
-    json.put("failed", summary.failed);
-    json.put("not_sampled", left);
-    json.put_list("best", summary.best, [&](const auto& best) {
-      const auto& [gpus, one] = best;
-      const Grid& grid = *grids[one.task.file];
-      json.object([&] {
-        json.put("gpus", gpus);
-        json.put("scenario", grid.swept.path);
-        json.put("throughput_per_s", one.throughput_per_s);
-        json.put("step_s", one.step_s);
-        json.put_object("axes", [&] {
-          for (const AxisValue& axis : grid.file.axes_of(one.task.point)) {
-            json.put(axis.path, axis.value);
-          }
-        });
-      });
-    });
-  });
-}
-
-namespace {
-
 // The axes of all files, each once, with its unit where all its values have one.
 std::vector<std::pair<std::string, std::string>> axes_of(const Grids& grids) {
   std::vector<std::pair<std::string, std::string>> all;
@@ -158,30 +94,6 @@ std::vector<std::pair<std::string, std::string>> axes_of(const Grids& grids) {
   }
   return all;
 }
-
-}  // namespace
-
-void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store) {
-  const auto axes = axes_of(grids);
-  std::vector<std::string> header{"scenario"};
-  for (const auto& [path, unit] : axes) header.push_back(csv_axis(path, unit));
-  write_csv_header(out, std::move(header));
-  const auto write = [&](const Grid& grid, std::uint64_t point) {
-    const auto row = store.find(grid.keys.of(point));
-    if (!row) return;
-    std::vector<std::string> line{csv_cell(grid.swept.path)};
-    const auto values = grid.file.axes_of(point);
-    for (const auto& [path, unit] : axes) {
-      const auto value = std::ranges::find(values, path, &AxisValue::path);
-      line.push_back(value == values.end() ? "" : csv_cell(*value));
-    }
-    write_csv_line(out, std::move(line), row->cells);
-  };
-  Cursor cursor(grids, request.shard, true);
-  while (const auto task = cursor.next()) write(*grids[task->file], task->point);
-}
-
-namespace {
 
 using traces::JsonValue;
 
@@ -285,12 +197,82 @@ class Points {
 void expect_few(std::uint64_t points, const std::string& what) {
   if (points <= points_in_page_max) return;
   throw InputError(
-      {what, 0, 0},
+      {what},
       fmt::format("has {} points, and a report shows at most {}", points, points_in_page_max),
       "sweep a part of them, or --sample, into another store");
 }
 
 }  // namespace
+
+void write_summary(std::ostream& out, const Request& request, const Grids& grids,
+                   const Summary& summary, const Store& store) {
+  const std::string shard =
+      request.shard.of > 1 ? fmt::format(" of shard {}/{}", request.shard.number, request.shard.of)
+                           : "";
+  write_best(out, grids, summary);
+  std::string line = fmt::format("{} points{}: {} new, {} known", summary.asked, shard,
+                                 summary.added, summary.known);
+  if (summary.refused > 0) line += fmt::format(", {} refused", summary.refused);
+  if (summary.failed > 0) line += fmt::format(", {} failed", summary.failed);
+  write_line(out, line);
+  write_line(out, fmt::format("{} contains {} points", store.path(), store.points()));
+  if (request.sample) {
+    for (const auto& grid : grids) write_sample(out, *grid);
+  }
+}
+
+void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
+                        const Store& store) {
+  std::uint64_t left = 0;
+  for (const auto& grid : grids) left += grid->walk.all() - grid->walk.count();
+  JsonWriter json(out);
+  json.object([&] {
+    json.put("schema", "paceline.sweep/1");
+    json.put("store", store.path());
+    json.put("points_in_store", store.points());
+    json.put("asked", summary.asked);
+    json.put("new", summary.added);
+    json.put("known", summary.known);
+    json.put("refused", summary.refused);
+    json.put("failed", summary.failed);
+    json.put("not_sampled", left);
+    json.put_list("best", summary.best, [&](const auto& best) {
+      const auto& [gpus, one] = best;
+      const Grid& grid = *grids[one.task.file];
+      json.object([&] {
+        json.put("gpus", gpus);
+        json.put("scenario", grid.swept.path);
+        json.put("throughput_per_s", one.throughput_per_s);
+        json.put("step_s", one.step_s);
+        json.put_object("axes", [&] {
+          for (const AxisValue& axis : grid.file.axes_of(one.task.point)) {
+            json.put(axis.path, axis.value);
+          }
+        });
+      });
+    });
+  });
+}
+
+void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store) {
+  const auto axes = axes_of(grids);
+  std::vector<std::string> header{"scenario"};
+  for (const auto& [path, unit] : axes) header.push_back(csv_axis(path, unit));
+  write_csv_header(out, std::move(header));
+  const auto write = [&](const Grid& grid, std::uint64_t point) {
+    const auto row = store.find(grid.keys.of(point));
+    if (!row) return;
+    std::vector<std::string> line{csv_cell(grid.swept.path)};
+    const auto values = grid.file.axes_of(point);
+    for (const auto& [path, unit] : axes) {
+      const auto value = std::ranges::find(values, path, &AxisValue::path);
+      line.push_back(value == values.end() ? "" : csv_cell(*value));
+    }
+    write_csv_line(out, std::move(line), row->cells);
+  };
+  Cursor cursor(grids, request.shard, true);
+  while (const auto task = cursor.next()) write(*grids[task->file], task->point);
+}
 
 void write_points_json(std::ostream& out, const Request& request, const Grids& grids,
                        Store& store) {

@@ -13,7 +13,7 @@
 
 #include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/predict/effort.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/resolve.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/fuzz/memory_file.h"

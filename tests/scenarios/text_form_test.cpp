@@ -4,7 +4,6 @@
 
 #include <sstream>
 
-#include "scenarios/line_width.h"
 #include "scenarios/text_table.h"
 
 namespace paceline {

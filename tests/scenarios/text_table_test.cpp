@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "scenarios/line_width.h"
+#include "scenarios/text_form.h"
 
 namespace paceline {
 namespace {

@@ -14,10 +14,8 @@
 #include "models/units/parse.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/calibration/learnt_steps.h"
-#include "scenarios/calibration/log_validation.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
-#include "scenarios/cli/log_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
@@ -236,14 +234,14 @@ LearntSteps learn(const std::string& path, const SharedOptions& options, bool al
   Preparer points(file);
   const std::vector<std::size_t> known = points_to_learn_from(points, all_rows);
   if (known.empty()) {
-    throw InputError({path, 0, 0},
+    throw InputError({path},
                      all_rows ? "has no measured point of several GPUs"
                               : "has no known point of several GPUs to learn from",
                      "give --known \"gpus=8,throughput=900 samples/s\", or --all-rows for all "
                      "points of measured:");
   }
   if (known.size() > learnt_rows_most) {
-    throw InputError({path, 0, 0}, fmt::format("has {} points to learn from", known.size()),
+    throw InputError({path}, fmt::format("has {} points to learn from", known.size()),
                      fmt::format("mark {} of them known: true", learnt_rows_most));
   }
   return learn_from(points, known, options.force);
@@ -260,7 +258,7 @@ void expect_one_kind(const std::vector<LearntSteps>& learnt) {
     };
     if (std::ranges::any_of(steps.rows, is_like_first)) continue;
     const LearntSteps::Row &here = steps.rows.front(), &there = first.rows.front();
-    throw InputError({steps.scenario, 0, 0},
+    throw InputError({steps.scenario},
                      fmt::format("is from another machine than {}: {} and {}, not {} and {}",
                                  first.scenario, to_text(here.intra_node), to_text(here.transport),
                                  to_text(there.intra_node), to_text(there.transport)),
@@ -296,17 +294,17 @@ void check(const Options& options) {
     for (const auto& [name, value] :
          {std::pair{"--between", &options.between}, std::pair{"--cluster", &options.cluster}}) {
       if (value->empty()) continue;
-      throw InputError({name, 0, 0}, "has no effect: no log is given", "leave it out");
+      throw InputError({name}, "has no effect: no log is given", "leave it out");
     }
   }
   options.shared.expect_known_of_one(scenarios);
   if (scenarios > 0) return;
   if (options.all_rows) {
-    throw InputError({"--all-rows", 0, 0}, "has no effect: no scenario is given",
+    throw InputError({"--all-rows"}, "has no effect: no scenario is given",
                      "give one with measured: points");
   }
   if (!options.shared.settings.empty() || !options.shared.seed.empty()) {
-    throw InputError({options.shared.settings.empty() ? "--seed" : "--set", 0, 0},
+    throw InputError({options.shared.settings.empty() ? "--seed" : "--set"},
                      "has no effect: no scenario is given", "leave it out");
   }
 }
@@ -338,7 +336,7 @@ int run(Options& options) {
     write_told(calibration.learnt);
   }
   if (calibration.fits.empty() && calibration.links.empty() && calibration.learnt.empty()) {
-    throw InputError({options.inputs.front(), 0, 0}, "has no collective that can be fitted",
+    throw InputError({options.inputs.front()}, "has no collective that can be fitted",
                      "give all_reduce, reduce_scatter, all_gather, broadcast or reduce");
   }
   options.output.write([&](std::ostream& out) { write_calibration(out, calibration); });

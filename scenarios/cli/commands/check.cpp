@@ -12,7 +12,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/run_options.h"
-#include "scenarios/predict/effort.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/text_table.h"
 
 namespace paceline::cli {
@@ -22,15 +22,6 @@ struct Options {
   std::string scenario;
   SharedOptions shared;
 };
-
-std::string axes_text(const std::vector<AxisValue>& axes) {
-  std::string text;
-  for (const AxisValue& axis : axes) {
-    if (axis.path == "gpus") continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", axis.path, axis.text);
-  }
-  return text;
-}
 
 bool is_automatic(const training::Operation& operation) {
   const auto* call = call_of(operation);
@@ -53,7 +44,7 @@ std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& p
   const ResolvedPoint& point = prepared.point;
   const topology::Cluster cluster = job_cluster(point);
   const cost::Work work = cost::work_about(point);
-  return {axes_text(file.axes_of(point.id)),
+  return {in_words(file.axes_of(point.id)),
           std::to_string(cluster.ranks().value()),
           std::to_string(cluster.nodes),
           std::string(to_text(point.fidelity)),
@@ -66,7 +57,7 @@ std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& p
 int run(const Options& options) {
   const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   Preparer points(file);
-  const Location where{file.path(), 0, 0};
+  const Location where{file.path()};
   TextTable table({"point", "gpus", "nodes", "fidelity", "operations", "transfers", "about",
                    "of a GPU's memory"},
                   1);

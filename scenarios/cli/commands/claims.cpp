@@ -7,6 +7,7 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/data_files/shipped.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/process/stop_request.h"
 
@@ -59,7 +60,7 @@ Action attach_claims(CommandOptions& app) {
                  "Shipped claims by their names, or claim files, each with a table of the "
                  "conditions (default: a summary of all shipped claims).")
       .reads_files("")
-      .suggests([] { return names_of(shipped_claims()); });
+      .suggests([] { return loader::names_of(shipped_claims()); });
   options->output.add_json_to(app, "the verdicts");
   return [options] { return run(*options); };
 }

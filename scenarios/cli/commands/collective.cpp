@@ -16,7 +16,6 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/predict/effort.h"
 #include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/calibrated.h"
 #include "scenarios/prepare/resolve.h"
@@ -47,7 +46,7 @@ std::vector<ScenarioFile::Setting> settings_of(const Options& options) {
   auto settings = options.shared.parsed_settings();
   for (const ScenarioFile::Setting& setting : settings) {
     if (has_effect(options, setting.path)) continue;
-    throw InputError({fmt::format("--set {}={}", setting.path, setting.value), 0, 0},
+    throw InputError({fmt::format("--set {}={}", setting.path, setting.value)},
                      "has no effect on this collective", "leave it out");
   }
   return settings;
@@ -97,7 +96,7 @@ std::vector<Bytes> sizes_of(const Options& options) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(options.element_size().value())) {
-    throw InputError({"--min", 0, 0}, fmt::format("is below one {}", options.measured.type),
+    throw InputError({"--min"}, fmt::format("is below one {}", options.measured.type),
                      fmt::format("write --min {}B", options.element_size().value()));
   }
   std::vector<Bytes> sizes;
@@ -105,7 +104,7 @@ std::vector<Bytes> sizes_of(const Options& options) {
     sizes.push_back(size);
     if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
   }
-  if (sizes.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
+  if (sizes.empty()) throw InputError({"--max"}, "is below --min", "");
   return sizes;
 }
 
@@ -114,7 +113,7 @@ PreparedCalls prepare_calibrated(const Options& options, const Scenario& scenari
                                  const std::vector<training::CollectiveCall>& calls) {
   const Calibration calibration = read_calibration(options.calibration);
   if (calibration.find(calls.front().collective) == nullptr) {
-    throw InputError({options.calibration, 0, 0},
+    throw InputError({options.calibration},
                      fmt::format("has no fit of {}", to_text(calls.front().collective)),
                      "calibrate with logs of it, or leave --calibration out");
   }
@@ -149,7 +148,7 @@ std::vector<std::optional<Result>> predict(const std::vector<PreparedCall>& call
                                            const RunOptions& run) {
   std::vector<std::optional<Result>> predicted(calls.size());
   const ProgressEnd end(run.progress);
-  const Location where{"collective", 0, 0};
+  const Location where{"collective"};
   const auto time_of_largest = time_expected(calls.back().point, run.force, where);
   const Executor simulate = simulation(run.force);
   std::mutex mutex;
@@ -206,20 +205,20 @@ void refuse_given(const char* why,
                   const std::vector<std::pair<const char*, std::string>>& options) {
   for (const auto& [name, value] : options) {
     if (value.empty()) continue;
-    throw InputError({name, 0, 0}, std::string("has no effect: ") + why, "leave it out");
+    throw InputError({name}, std::string("has no effect: ") + why, "leave it out");
   }
 }
 
 void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(
-        {"--algorithm", 0, 0},
+        {"--algorithm"},
         fmt::format("\"{}\" is not an algorithm for {}", options.algorithm, options.collective),
         "see models/collectives/ALGORITHMS.md");
   }
   if (collective != Collective::all_reduce && !options.algorithm.empty() &&
       !options.protocol.empty()) {
-    throw InputError({"--protocol", 0, 0}, "is of what NCCL chooses", "leave --algorithm out");
+    throw InputError({"--protocol"}, "is of what NCCL chooses", "leave --algorithm out");
   }
   if (!options.calibration.empty())
     refuse_given("a calibration has the times of whatever ran", options.of_prediction());
@@ -228,12 +227,12 @@ void check_algorithm(const Options& options, Collective collective) {
 int predict(const Options& options, files::OutputFile& json) {
   const Collective collective = word<Collective>("--collective", options.collective);
   if (options.cluster.empty()) {
-    throw InputError({"cluster", 0, 0}, "is required to predict",
+    throw InputError({"cluster"}, "is required to predict",
                      "name a preset, or measure with --measure");
   }
   const Scenario scenario = scenario_of(options);
   check_algorithm(options, collective);
-  refuse_too_many(scenario.cluster.ranks(), options.shared.force, {"--gpus", 0, 0});
+  refuse_too_many(scenario.cluster.ranks(), options.shared.force, {"--gpus"});
   const std::vector<Bytes> sizes = sizes_of(options);
   std::vector<ElementCount> counts;
   for (const Bytes size : sizes) {
@@ -265,10 +264,10 @@ int predict(const Options& options, files::OutputFile& json) {
 // What is run is the library's own, or a plan that is named.
 void check_measured(const Options& options, CollectiveMode mode) {
   if (options.algorithm == collectives::automatic) {
-    throw InputError({"--algorithm", 0, 0}, "auto is for predictions", "name one to measure it");
+    throw InputError({"--algorithm"}, "auto is for predictions", "name one to measure it");
   }
   if (mode == CollectiveMode::native && !options.algorithm.empty()) {
-    throw InputError({"--algorithm", 0, 0}, "is the library's own choice in mode native",
+    throw InputError({"--algorithm"}, "is the library's own choice in mode native",
                      "add --mode plan, or leave it out");
   }
   if (!options.cluster.empty()) return;
@@ -283,10 +282,10 @@ void check_measured(const Options& options, CollectiveMode mode) {
 std::uint32_t ranks_to_start(const Options& options) {
   const auto ranks = number_of<std::uint32_t>(options.gpus);
   if (ranks && *ranks > 0) {
-    refuse_more_than_start_here(*ranks, {"--gpus", 0, 0});
+    refuse_more_than_start_here(*ranks, {"--gpus"});
     return *ranks;
   }
-  throw InputError({"--gpus", 0, 0},
+  throw InputError({"--gpus"},
                    options.gpus.empty()
                        ? "is needed without a launcher"
                        : fmt::format("\"{}\" is not a number of ranks", options.gpus),
@@ -296,7 +295,7 @@ std::uint32_t ranks_to_start(const Options& options) {
 // The ranks of a launcher may be those that --gpus says, or it says nothing.
 RankGroup group_of_launcher(const Options& options, std::uint32_t ranks) {
   if (!options.gpus.empty() && options.gpus != std::to_string(ranks)) {
-    throw InputError({"--gpus", 0, 0}, fmt::format("the launcher started {} ranks", ranks),
+    throw InputError({"--gpus"}, fmt::format("the launcher started {} ranks", ranks),
                      "leave it out");
   }
   return options.measured.group(ranks);
@@ -342,7 +341,7 @@ std::vector<ElementCount> tested_counts(const Options& options, Collective colle
     if (count > ElementCount(0)) counts.push_back(count);
   }
   if (counts.empty()) {
-    throw InputError({"--max", 0, 0}, "has less than 16 bytes for each rank", "write --max 1MiB");
+    throw InputError({"--max"}, "has less than 16 bytes for each rank", "write --max 1MiB");
   }
   return counts;
 }
@@ -374,7 +373,7 @@ CallsToMeasure calls_to_measure(const Options& options, Collective collective,
 
 // Throws InputError when it cannot be measured, BackendError when a rank is lost.
 RepeatedTimes measure_call(WorkerRanks& ranks, const ResolvedPoint& point) {
-  const Location asked{"--measure", 0, 0};
+  const Location asked{"--measure"};
   Measured measured = ranks.measure(point, asked, nullptr);
   if (measured.lost && measured.lost->cause == FailureCause::stopped) throw Stopped();
   if (measured.lost) throw BackendError("paceline-worker", measured.lost->why);

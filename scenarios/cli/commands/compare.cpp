@@ -3,7 +3,6 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/result_output.h"
-#include "scenarios/cli/run_options.h"
 #include "scenarios/compare/comparison.h"
 #include "scenarios/errors.h"
 
@@ -22,15 +21,15 @@ compare::Comparison comparison_of(const compare::ResultFile& a,
   if (b) {
     auto made = compare::compare(a, *b, from_text<compare::Kind>(side));
     if (!made.pairs.empty()) return made;
-    throw InputError({b->path, 0, 0}, "has no point with the GPUs and axes of one of " + a.path,
+    throw InputError({b->path}, "has no point with the GPUs and axes of one of " + a.path,
                      side.empty() ? "" : "leave out --side");
   }
   if (!side.empty()) {
-    throw InputError({"--side", 0, 0}, "chooses a side of two files", "give both files");
+    throw InputError({"--side"}, "chooses a side of two files", "give both files");
   }
   auto made = compare::compare_sides(a);
   if (!made.pairs.empty()) return made;
-  throw InputError({a.path, 0, 0}, "has no point that is both predicted and measured",
+  throw InputError({a.path}, "has no point that is both predicted and measured",
                    "write paceline run SCENARIO --measure --json FILE, or give two files");
 }
 

@@ -6,7 +6,6 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/result_output.h"
-#include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/import/traced_run.h"
 #include "traces/archive/input.h"
@@ -35,7 +34,7 @@ int run(Options& options) {
     const std::string name = traces::name_of_input(options.paths.front());
     runs = runs_of(import, name);
     if (runs.empty()) {
-      throw InputError({name, 0, 0}, "has no runs to write",
+      throw InputError({name}, "has no runs to write",
                        "give profilers' traces, or a file that --trace wrote");
     }
   }

@@ -12,8 +12,6 @@
 #include "scenarios/doctor/doctor.h"
 #include "scenarios/errors.h"
 #include "scenarios/init/draft.h"
-#include "scenarios/init/facts.h"
-#include "scenarios/init/scenario_text.h"
 
 namespace paceline::cli {
 namespace init_command {
@@ -30,7 +28,7 @@ void refuse_to_replace(const Options& options) {
   std::error_code unknown;
   if (options.force || options.output.is_standard_output()) return;
   if (!std::filesystem::is_regular_file(options.output.path, unknown)) return;
-  throw InputError({options.output.path, 0, 0}, "is there already",
+  throw InputError({options.output.path}, "is there already",
                    "name another file with -o, or add --force to replace it");
 }
 

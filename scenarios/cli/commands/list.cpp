@@ -11,7 +11,6 @@
 #include "models/shipped_file.h"
 #include "models/training/strategy.h"
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/run_options.h"
 #include "scenarios/doctor/doctor.h"
 #include "scenarios/loader/job/catalogue.h"
 
@@ -125,7 +124,7 @@ int run(const std::string& wanted) {
     std::string names;
     for (const Kind& kind : kinds)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-    throw InputError({"list", 0, 0}, fmt::format("has no {}", wanted), "it has " + names);
+    throw InputError({"list"}, fmt::format("has no {}", wanted), "it has " + names);
   }
   for (const Kind& kind : kinds) {
     if (!wanted.empty() && kind.name != wanted) continue;

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
+#include <algorithm>
+#include <array>
+#include <iosfwd>
 #include <iostream>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,14 +14,17 @@
 #include "models/assumption.h"
 #include "models/contract.h"
 #include "models/cost/nccl_call.h"
+#include "models/cost/nccl_tuning.h"
+#include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/report/nccl_report.h"
 #include "scenarios/report/report.h"
+#include "scenarios/text_table.h"
 
 namespace paceline::cli {
 namespace nccl_command {
@@ -29,6 +37,151 @@ using cost::nccl::LocalLink;
 using cost::nccl::Processor;
 using cost::nccl::Release;
 using cost::nccl::Tuning;
+
+// In the order of NCCL's table.
+constexpr std::array nccl_collectives{Collective::broadcast, Collective::reduce,
+                                      Collective::all_gather, Collective::reduce_scatter,
+                                      Collective::all_reduce};
+
+// What NCCL's model of a group of ranks says of a collective.
+struct NcclChoices {
+  struct Row {
+    Bytes size;
+    cost::nccl::Choice choice;
+  };
+
+  Tuning tuning;
+  Collective collective;
+  std::vector<Row> rows;
+};
+
+using cost::nccl::Algorithm, cost::nccl::algorithms_all;
+using cost::nccl::Protocol, cost::nccl::protocols_all;
+
+constexpr std::string_view none = "-";
+
+// Of latency, in us, and bandwidth, in GB/s, as NCCL's table has them.
+std::string cell(const Tuning& tuning, Collective collective, Algorithm algorithm,
+                 Protocol protocol) {
+  const auto cost = tuning.cost(collective, algorithm, protocol);
+  if (cost.bandwidth <= BytesPerSecond(0)) return std::string(none);
+  return fmt::format("{:.1f}/{:.1f}", cost.latency.value() * 1e6, cost.bandwidth.value() * 1e-9);
+}
+
+void write_costs(std::ostream& out, const Tuning& tuning) {
+  std::vector<std::pair<Algorithm, Protocol>> columns;
+  for (const Algorithm algorithm : algorithms_all) {
+    for (const Protocol protocol : protocols_all) {
+      const bool is_any = std::ranges::any_of(nccl_collectives, [&](Collective one) {
+        return cell(tuning, one, algorithm, protocol) != none;
+      });
+      if (is_any) columns.emplace_back(algorithm, protocol);
+    }
+  }
+  std::vector<std::string> header{"us / GB/s"};
+  for (const auto& [algorithm, protocol] : columns) {
+    header.push_back(fmt::format("{} {}", to_text(algorithm), to_text(protocol)));
+  }
+  TextTable table(header, 1);
+  for (const Collective collective : nccl_collectives) {
+    std::vector<std::string> row{std::string(to_text(collective))};
+    for (const auto& [algorithm, protocol] : columns) {
+      row.push_back(cell(tuning, collective, algorithm, protocol));
+    }
+    table.add(std::move(row));
+  }
+  table.write(out);
+}
+
+std::string in_lower_case(std::string_view text, std::string_view without) {
+  std::string lower;
+  for (const char letter : text) {
+    if (without.find(letter) != without.npos) continue;
+    lower += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return lower;
+}
+
+void write_text(std::ostream& out, const NcclChoices& choices) {
+  const auto& group = choices.tuning.group();
+  fmt::print(out, "NCCL 2.{}, {} ranks on {}, {} channels\n\n", group.release.minor,
+             group.ranks.value(), counted(group.nodes, "node"), group.ring.channels);
+  write_costs(out, choices.tuning);
+  fmt::print(out, "\n{}\n", to_text(choices.collective));
+  TextTable table({"size (B)", "algorithm", "protocol", "channels", "threads", "time (us)"}, 0);
+  for (const auto& [size, choice] : choices.rows) {
+    table.add({std::to_string(size.value()), std::string(to_text(choice.algorithm)),
+               std::string(to_text(choice.protocol)), std::to_string(choice.channels),
+               std::to_string(choice.threads), fmt::format("{:.3f}", choice.time.value() * 1e6)});
+  }
+  table.write(out);
+}
+
+constexpr auto fields_of(const NcclChoices::Row*) {
+  using Row = NcclChoices::Row;
+  using cost::nccl::Choice;
+  return Fields(field("size_bytes", &Row::size),
+                field("algorithm", at<&Row::choice, &Choice::algorithm>),
+                field("protocol", at<&Row::choice, &Choice::protocol>),
+                field("channels", at<&Row::choice, &Choice::channels>),
+                field("threads", at<&Row::choice, &Choice::threads>),
+                field("time_s", at<&Row::choice, &Choice::time>));
+}
+
+// paceline.nccl/1
+void write_json(std::ostream& out, const NcclChoices& choices) {
+  const auto& group = choices.tuning.group();
+  JsonWriter json(out);
+  const auto write_costs = [&] {
+    for (const Collective collective : nccl_collectives) {
+      for (const Algorithm algorithm : algorithms_all) {
+        for (const Protocol protocol : protocols_all) {
+          const auto cost = choices.tuning.cost(collective, algorithm, protocol);
+          if (cost.bandwidth <= BytesPerSecond(0)) continue;
+          json.object([&] {
+            json.put("collective", collective);
+            json.put("algorithm", algorithm);
+            json.put("protocol", protocol);
+            json.put("latency_s", cost.latency);
+            json.put("bandwidth_bytes_per_s", cost.bandwidth);
+          });
+        }
+      }
+    }
+  };
+  json.object([&] {
+    json.put("schema", "paceline.nccl/1");
+    json.put("release", "2." + std::to_string(group.release.minor));
+    json.put("ranks", group.ranks);
+    json.put("nodes", group.nodes);
+    json.put_list("costs", write_costs);
+    json.put("collective", choices.collective);
+    json.put("choices", choices.rows);
+  });
+}
+
+// For NCCL's example tuner plugin (ext-tuner/example of NVIDIA/nccl), which takes the first line
+// that fits. A size stands for all up to the next one; -1: whatever it is, or what NCCL does.
+void write_tuner(std::ostream& out, const NcclChoices& choices) {
+  const auto& [tuning, collective, rows] = choices;
+  const auto same = [](const NcclChoices::Row& a, const NcclChoices::Row& b) {
+    return a.choice.algorithm == b.choice.algorithm && a.choice.protocol == b.choice.protocol;
+  };
+  fmt::print(out,
+             "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n");
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t next = first + 1;
+    while (next < rows.size() && same(rows[first], rows[next])) ++next;
+    const std::uint64_t last =
+        next < rows.size() ? rows[next].size.value() - 1 : rows.back().size.value();
+    fmt::print(out, "{},{},{},{},{},-1,{},{}\n", in_lower_case(to_text(collective), "_"),
+               first == 0 ? 0 : rows[first].size.value(), last,
+               in_lower_case(to_text(rows[first].choice.algorithm), ""),
+               in_lower_case(to_text(rows[first].choice.protocol), ""), tuning.group().nodes,
+               tuning.group().ranks.value());
+    first = next;
+  }
+}
 
 struct Options {
   std::string version = fmt::format("2.{}", Release::unless_said), gpu = "", processor = "intel",
@@ -55,14 +208,14 @@ Words<Collective> all_collectives() {
 
 std::uint32_t minor_of(const std::string& version) {
   if (const auto minor = Release::minor_of(version)) return *minor;
-  throw InputError({"--version", 0, 0}, fmt::format("\"{}\" is not a version of NCCL", version),
+  throw InputError({"--version"}, fmt::format("\"{}\" is not a version of NCCL", version),
                    "write 2.18 to 2.30");
 }
 
 constexpr std::uint32_t channels_max = Release{Release::newest}.channels_max();
 
 void refuse(const char* option, std::uint32_t value, const char* hint) {
-  throw InputError({option, 0, 0}, fmt::format("{} is out of range", value), hint);
+  throw InputError({option}, fmt::format("{} is out of range", value), hint);
 }
 
 // Compute capabilities that stand for their architectures.
@@ -89,7 +242,7 @@ Group group_on_cluster(const Options& options, Release release, Architecture gpu
     capability = scenario_of_options(values, {}).workload.device.compute_capability;
   }
   if (cluster.ranks() < RankCount(2)) {
-    throw InputError({"--gpus", 0, 0}, "one GPU sends nothing", "write 2 or more");
+    throw InputError({"--gpus"}, "one GPU sends nothing", "write 2 or more");
   }
   return cost::nccl::group_of(cluster, release, capability);
 }
@@ -104,15 +257,14 @@ Group described_group(const Options& options, Release release, Architecture gpu)
     refuse("--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
   }
   if (options.nodes * options.gpus_per_node < 2) {
-    throw InputError({"--gpus-per-node", 0, 0}, "one GPU sends nothing",
-                     "write 2 or more, or --nodes 2");
+    throw InputError({"--gpus-per-node"}, "one GPU sends nothing", "write 2 or more, or --nodes 2");
   }
   if (options.channels == 0 || options.channels > channels_max) {
     refuse("--channels", options.channels,
            "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a cluster");
   }
   if (options.nodes == 1 && (options.plain_tree || !options.remote.empty())) {
-    throw InputError({options.plain_tree ? "--plain-tree" : "--remote", 0, 0},
+    throw InputError({options.plain_tree ? "--plain-tree" : "--remote"},
                      "has no effect on one node", "leave it out, or write --nodes 2");
   }
   Group group;
@@ -125,7 +277,7 @@ Group described_group(const Options& options, Release release, Architecture gpu)
   const auto remote =
       options.remote.empty() ? local : quantity("--remote", options.remote, parse_bandwidth);
   for (const auto& [option, value] : {std::pair("--local", local), std::pair("--remote", remote)}) {
-    if (value <= BytesPerSecond(0)) throw InputError({option, 0, 0}, "is not above zero", "");
+    if (value <= BytesPerSecond(0)) throw InputError({option}, "is not above zero", "");
   }
   group.ring = group.tree = {options.channels, local, remote, options.plain_tree,
                              !options.different_channels};
@@ -164,13 +316,13 @@ std::vector<NcclChoices::Row> choices(const Options& options, const Tuning& tuni
                                       Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
   const Bytes most = quantity("--max", options.max_size, parse_bytes);
-  if (least == Bytes(0)) throw InputError({"--min", 0, 0}, "is zero", "write 1KiB");
+  if (least == Bytes(0)) throw InputError({"--min"}, "is zero", "write 1KiB");
   std::vector<NcclChoices::Row> rows;
   for (Bytes size = least; size <= most; size = size * 2) {
     rows.push_back({size, tuning.choose(collective, size)});
     if (size.value() > most.value() / 2) break;  // twice that might not fit 64 bits
   }
-  if (rows.empty()) throw InputError({"--max", 0, 0}, "is below --min", "");
+  if (rows.empty()) throw InputError({"--max"}, "is below --min", "");
   return rows;
 }
 

@@ -128,7 +128,7 @@ void set_cluster_of_run(const std::string& path, const traces::TraceRun& run, co
       values.yaml["cluster.intra_node"] = made.taken->intra_node;
     } else if (!touches(settings, "cluster.gpus_per_node")) {
       throw InputError(
-          {path, 0, 0},
+          {path},
           fmt::format("ran on nodes of {} GPUs, whose links are not known", made.gpus_per_node),
           "--set cluster.intra_node.bandwidth=150GBps, cluster.preset=dgx1-v100, or "
           "cluster.gpus_per_node=1");
@@ -168,7 +168,7 @@ ScenarioValues values_of(const std::vector<std::string>& paths, const TracedRun&
   const Elsewhere other = elsewhere(traced.run, settings);
   const bool is_known = other.is_of_one_node && other.taken;
   if (predicts && !touches(settings, "cluster") && !is_known) {
-    throw InputError({path, 0, 0}, "has to be predicted for these settings, on no known network",
+    throw InputError({path}, "has to be predicted for these settings, on no known network",
                      "--set cluster.network.bandwidth=100Gbps, or cluster.preset=dgx1-v100");
   }
   ScenarioValues values{{{"name", traced.run.name},

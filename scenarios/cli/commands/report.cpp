@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <memory>
 #include <string>
@@ -44,11 +43,11 @@ page::Document document_at(const std::string& path) {
       const auto runs = traces::read_step_traces(text);
       return document_of(name, [&](std::ostream& out) { page::write_steps(out, runs); });
     } catch (const traces::FormatError& error) {
-      throw InputError({path, 0, 0}, error.what(), error.hint());
+      throw InputError({path}, error.what(), error.hint());
     }
   }
   if (!is_result(text)) {
-    throw InputError({path, 0, 0}, "is not a result of paceline",
+    throw InputError({path}, "is not a result of paceline",
                      "give what --json, --trace or sweep --store wrote; a scenario's report is "
                      "paceline run SCENARIO --html FILE");
   }

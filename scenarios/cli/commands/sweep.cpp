@@ -16,7 +16,7 @@
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
-#include "scenarios/process/executor_path.h"
+#include "scenarios/process/line_process.h"
 #include "scenarios/process/memory.h"
 #include "scenarios/process/stop_request.h"
 
@@ -42,14 +42,14 @@ sweep::Shard shard_of(const std::string& text) {
     const auto of = number_of<std::uint64_t>(text.substr(slash + 1));
     if (number && of && *number >= 1 && *number <= *of) return {*number, *of};
   }
-  throw InputError({"--shard", 0, 0}, fmt::format("\"{:.60}\" is not a part of the whole", text),
+  throw InputError({"--shard"}, fmt::format("\"{:.60}\" is not a part of the whole", text),
                    "write 1/8 for the first of eight, 8/8 for the last");
 }
 
 // What stands beside what it means nothing to.
 void check_options(const Options& options) {
   const auto refuse = [](const char* option, const std::string& what, const char* hint) {
-    throw InputError({option, 0, 0}, what, hint);
+    throw InputError({option}, what, hint);
   };
   if (options.scenarios.empty() == options.merged.empty()) {
     refuse(options.merged.empty() ? "scenario" : "--merge",
@@ -77,7 +77,7 @@ sweep::Request request_of(const Options& options) {
   if (!options.sample_seed.empty()) {
     const auto seed = number_of<std::uint64_t>(options.sample_seed);
     if (!seed) {
-      throw InputError({"--sample-seed", 0, 0},
+      throw InputError({"--sample-seed"},
                        fmt::format("\"{:.60}\" is no number", options.sample_seed), "write 7");
     }
     request.seed = *seed;
@@ -117,7 +117,7 @@ int start_ranks(int ranks) {
     }
   }
   if (::access(words[3].c_str(), X_OK) != 0) {
-    throw InputError({"--mpi", 0, 0}, "is not built: MPI was not found",
+    throw InputError({"--mpi"}, "is not built: MPI was not found",
                      "install libopenmpi-dev and openmpi-bin, and build again");
   }
   std::vector<char*> argv;
@@ -153,28 +153,27 @@ int run(Options& options) {
     }
   }
   const StopRequest stop;
-  sweep::Sweep sweep(request, grids, store);
+  sweep::Summary summary;
   const auto done = [&] {
-    const sweep::Summary& summary = sweep.summary();
     return fmt::format("{} of {} points, in {}", summary.added + summary.known, summary.asked,
                        options.store);
   };
   try {
-    sweep.run();
+    sweep::predict(request, grids, store, summary);
   } catch (const Stopped&) {
     return say_stopped(done());
   } catch (const BackendError& error) {
+    if (summary.asked == 0) throw;  // nothing was begun
     complain(fmt::format("{}; done: {}", error.what(), done()));
     return exit_environment;
   }
   const bool is_taken = options.csv.is_standard_output() || options.json.is_standard_output();
-  options.report.write(is_taken, [&](std::ostream& out) {
-    write_summary(out, request, grids, sweep.summary(), store);
-  });
+  options.report.write(
+      is_taken, [&](std::ostream& out) { write_summary(out, request, grids, summary, store); });
   options.csv.write_if_asked(
       [&](std::ostream& out) { sweep::write_csv(out, request, grids, store); });
   options.json.write_if_asked(
-      [&](std::ostream& out) { write_summary_json(out, grids, sweep.summary(), store); });
+      [&](std::ostream& out) { write_summary_json(out, grids, summary, store); });
   options.page.write_if_asked(
       grids.front()->file.name(),
       grids.size() == 1 ? std::optional(grids.front()->file.text()) : std::nullopt,
@@ -183,7 +182,7 @@ int run(Options& options) {
           sweep::write_points_json(out, request, grids, store);
         })};
       });
-  return say_failures(sweep.summary());
+  return say_failures(summary);
 }
 
 }  // namespace sweep_command

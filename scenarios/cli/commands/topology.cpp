@@ -23,7 +23,7 @@ struct Options {
 
 BytesPerSecond positive_bandwidth(const char* option, const std::string& text) {
   const BytesPerSecond value = quantity(option, text, parse_bandwidth);
-  if (value <= BytesPerSecond(0)) throw InputError({option, 0, 0}, "is not above zero", "");
+  if (value <= BytesPerSecond(0)) throw InputError({option}, "is not above zero", "");
   return value;
 }
 

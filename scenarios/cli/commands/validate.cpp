@@ -8,18 +8,18 @@
 #include <sstream>
 
 #include "scenarios/cli/command.h"
-#include "scenarios/cli/log_options.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/shipped_input.h"
 #include "scenarios/judge/left_out.h"
-#include "scenarios/line_width.h"
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
+#include "scenarios/text_form.h"
 
 namespace paceline::cli {
 namespace validate_command {
@@ -46,7 +46,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   }
   if (paths.empty()) return {};
   if (options.calibration.empty()) {
-    throw InputError({paths.front(), 0, 0}, "is a log, and no calibration was given to predict it",
+    throw InputError({paths.front()}, "is a log, and no calibration was given to predict it",
                      "add --calibration FILE, as paceline calibrate writes it");
   }
   const Calibration calibration = read_calibration(options.calibration);
@@ -59,7 +59,7 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   }
   auto logs = validate_logs(calibration, tables);
   if (options.max_mean_error_percent && summary_of_predicted(logs).predicted.points == 0) {
-    throw InputError({paths.front(), 0, 0}, "has no row that was not fitted: no error to check",
+    throw InputError({paths.front()}, "has no row that was not fitted: no error to check",
                      "give logs of other groups, or leave out --max-mean-error");
   }
   return logs;
@@ -176,7 +176,7 @@ std::vector<Settings> candidates_of(const std::vector<std::string>& choices) {
   for (const std::string& choice : choices) {
     const std::size_t equals = choice.find('=');
     if (equals == 0 || equals == choice.npos || equals + 1 == choice.size()) {
-      throw InputError({"--choose", 0, 0}, "\"" + choice + "\" has no values",
+      throw InputError({"--choose"}, "\"" + choice + "\" has no values",
                        "write --choose contention=off,1.2,1.5");
     }
     std::vector<Settings> longer;
@@ -204,7 +204,7 @@ void expect_same_rows(const std::vector<ValidationRow>& rows,
                       const std::vector<ValidationRow>& first, const Settings& candidate) {
   if (rows.size() == first.size()) return;
   throw InputError(
-      {"--choose", 0, 0},
+      {"--choose"},
       fmt::format("{}: {} measured points are left of {}", text_of(candidate), rows.size(),
                   first.size()),
       "choose what is of the model, as contention, call_contention, ranks.spread or simulation.*: "
@@ -214,7 +214,7 @@ void expect_same_rows(const std::vector<ValidationRow>& rows,
 // Every choice made on all sources but one, and judged on that one.
 int run_left_out(Options& options) {
   if (options.leave_out != "source") {
-    throw InputError({"--leave-out", 0, 0}, "\"" + options.leave_out + "\" is not known",
+    throw InputError({"--leave-out"}, "\"" + options.leave_out + "\" is not known",
                      "write --leave-out source");
   }
   const std::vector<Settings> candidates = candidates_of(options.choices);
@@ -236,7 +236,7 @@ int run_left_out(Options& options) {
   }
   if (judged.front().size() < 2) {
     throw InputError(
-        {options.inputs.empty() ? "validate" : options.inputs.front(), 0, 0},
+        {options.inputs.empty() ? "validate" : options.inputs.front()},
         fmt::format("has measured points of {}", judged.front().empty() ? "nobody" : "one source"),
         "give scenarios of two or more, each with measured: by");
   }
@@ -253,7 +253,7 @@ int run(Options& options) {
   const StopRequest stop;
   const double limit = options.max_mean_error_percent.value_or(0);
   if (!std::isfinite(limit) || limit < 0) {
-    throw InputError({"--max-mean-error", 0, 0}, "is not a number of zero or more", "write 8");
+    throw InputError({"--max-mean-error"}, "is not a number of zero or more", "write 8");
   }
   files::expect_each_once(options.inputs);
   if (std::ranges::all_of(options.inputs, is_scenario)) options.log.refuse("no log is given");
@@ -266,11 +266,11 @@ int run(Options& options) {
   if (!options.loop.empty()) return run_loop(options);
   if (!options.leave_out.empty()) return run_left_out(options);
   if (options.inputs.empty()) {
-    throw InputError({"validate", 0, 0}, "has nothing to check", "give scenarios, logs, or --loop");
+    throw InputError({"validate"}, "has nothing to check", "give scenarios, logs, or --loop");
   }
   std::vector<ValidatedLog> logs = logs_of(options);
   if (logs.empty() && !options.calibration.empty()) {
-    throw InputError({"--calibration", 0, 0}, "predicts none of these",
+    throw InputError({"--calibration"}, "predicts none of these",
                      "give logs of its collectives; scenarios name theirs as cluster.calibration");
   }
   RunOptions run_options = options.shared.run_options();
@@ -279,7 +279,7 @@ int run(Options& options) {
   made.logs = std::move(logs);
   if (made.rows.empty() && made.logs.empty()) {
     if (exit_code != exit_done) return exit_code;
-    throw InputError({options.inputs.front(), 0, 0}, "has no measured point to check",
+    throw InputError({options.inputs.front()}, "has no measured point to check",
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
   options.output.write(made, page_title);

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
-#include <utility>
 
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/axis_value.h"
-#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job_keys.h"
 #include "scenarios/loader/sections.h"
 
@@ -40,6 +37,26 @@ std::vector<Field> elements_of(const Field& list) {
   return elements;
 }
 
+// The same of both batches.
+template <class T>
+void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
+  exactly = section.find<T>("exactly");
+  at_most = section.find<T>("at_most");
+  if (exactly && at_most) {
+    section.require("at_most").fail("cannot be combined with exactly", "keep one of them");
+  }
+  section.finish();
+}
+
+// Of a list, which its table spells where the file has none.
+std::vector<Field> fields_of(Section& file, std::string_view key) {
+  if (const auto given = file.field(key)) return elements_of(*given);
+  const auto& row = *std::ranges::find(loader::job_file_keys(), key, &settings::Key::name);
+  const auto document =
+      loader::parse_document("the default", std::get<std::string_view>(row.unless_given));
+  return elements_of({document, document->root, std::string(key)});
+}
+
 class JobReader {
  public:
   JobReader(const std::string& path, const std::vector<ScenarioFile::Setting>& settings)
@@ -56,23 +73,262 @@ class JobReader {
     }
   }
 
-  [[nodiscard]] PlannedJob read();
+  [[nodiscard]] PlannedJob read() {
+    if (!document_->root.is_map()) {
+      throw InputError({job_.path}, "is not a job", "write schema: paceline.job/1 and its keys");
+    }
+    file_.map().expect_schema("paceline.job/1");
+    job_.name = file_.text("name");
+    job_.sections.emplace("name", file_.require("name"));
+    job_.text = document_->text;
+    read_workload();
+    read_training();
+    read_amount();
+    read_targets();
+    job_.probability = file_.get<double>("probability");
+    read_batches();
+    read_measured();
+    read_strategies();
+    read_pricings();
+    read_catalogues();
+    read_overheads();
+    file_.finish();
+    refuse_layers_of_several_devices();
+    if (!prices_.currency().empty()) job_.currency = prices_.currency();
+    try_one();
+    return std::move(job_);
+  }
 
  private:
-  static Overrides overrides_of(const std::vector<ScenarioFile::Setting>& settings);
+  static Overrides overrides_of(const std::vector<ScenarioFile::Setting>& settings) {
+    Overrides overrides;
+    for (const ScenarioFile::Setting& one : settings) {
+      Field field = loader::setting_field(one);
+      loader::check_path(field.location(), one.path);
+      overrides.insert_or_assign(one.path, std::move(field));
+    }
+    return overrides;
+  }
 
-  void read_workload();
-  void read_training();
-  void read_amount();
-  void read_targets();
-  void read_batches();
-  void read_measured();
-  void read_strategies();
-  void read_pricings();
-  void read_catalogues();
-  void read_overheads();
-  void refuse_layers_of_several_devices();
-  void try_one() const;
+  void read_workload() {
+    job_.sections.emplace("workload", file_.require("workload"));
+    Reader map = file_.map().map("workload");
+    refuse(map, loader::workload_elsewhere);
+    Section section(std::move(map), loader::workload_keys());
+    layers_ = section.field("layers");
+    workload_.precision = precisions_of(section).compute;
+    job_.network = layers_ ? "layers" : "";
+    if (layers_) {
+      if (!section.field("layers_batch")) {
+        throw InputError(section.location(), "workload.layers_batch is missing",
+                         "write the batch of a pass that takes the times of layers");
+      }
+      return;
+    }
+    workload_.network = network_of(section);
+    job_.network = workload_.network->name;
+  }
+
+  void read_training() {
+    if (const auto training = file_.field("training")) job_.sections.emplace("training", *training);
+    if (!file_.map().has("training")) return;
+    Reader map = file_.map().map("training");
+    refuse(map, loader::training_elsewhere);
+    // What one strategy's keys need is seen where that is chosen.
+    (void)Section(std::move(map), loader::training_keys());
+  }
+
+  void read_amount() {
+    Section amount = file_.below("amount");
+    const std::uint64_t sequence = workload_.network ? workload_.network->sequence : 0;
+    constexpr std::array<const char*, 3> forms{"epochs", "samples", "tokens"};
+    std::optional<Field> given;
+    for (const char* form : forms) {
+      const auto field = amount.field(form);
+      if (field && given) field->fail("stands beside another amount", "keep one of them");
+      if (field) given = field;
+    }
+    constexpr const char* hint =
+        "write epochs: 90 with samples_per_epoch: 1281167, samples: 1.2e8, or tokens: 3e11";
+    if (!given) throw InputError(amount.location(), "amount is of nothing", hint);
+    if (amount.is_given("epochs")) {
+      const Field each = amount.require("samples_per_epoch");
+      job_.samples = amount.get<double>("epochs") * amount.get<double>("samples_per_epoch");
+      job_.amount = fmt::format("{} epochs of {} samples", given->text(), each.text());
+    } else if (amount.is_given("samples")) {
+      job_.samples = *amount.find<double>("samples");
+      job_.amount = fmt::format("{} samples", given->text());
+    } else {
+      if (sequence == 0) {
+        given->fail("is of sequences, and the workload has none",
+                    "write samples, or epochs with samples_per_epoch");
+      }
+      job_.samples = *amount.find<double>("tokens") / static_cast<double>(sequence);
+      job_.amount = fmt::format("{} tokens ({} per sample)", given->text(), sequence);
+    }
+    // How long samples are decides as much as how many there are.
+    if (sequence > 0 && !amount.is_given("tokens"))
+      job_.amount += fmt::format(" of {} tokens", sequence);
+    amount.finish();
+  }
+
+  void read_targets() {
+    Section target = file_.below("target");
+    job_.targets.deadline = target.find<Seconds>("deadline");
+    if (const auto field = target.field("throughput")) {
+      job_.targets.throughput = throughput_of(*field, workload_);
+    }
+    if (const auto field = target.field("budget")) job_.targets.budget = prices_.amount(*field);
+    target.finish();
+    if (job_.targets.deadline || job_.targets.throughput || job_.targets.budget) return;
+    throw InputError(target.location(), "target names none",
+                     "write deadline: 6h, throughput: 20000 samples/s or budget: 500 USD");
+  }
+
+  void read_batches() {
+    Batches& batches = job_.batches;
+    read_batch(file_.below("global_batch"), batches.global_exactly, batches.global_at_most);
+    read_batch(file_.below("batch_per_gpu"), batches.per_gpu_exactly, batches.per_gpu_at_most);
+    Section accumulation = file_.below("gradient_accumulation");
+    batches.accumulation_at_most = accumulation.get<std::uint32_t>("at_most");
+    accumulation.finish();
+    if (batches.global_exactly && batches.per_gpu_exactly) {
+      file_.below("batch_per_gpu")
+          .require("exactly")
+          .fail(
+              "cannot be combined with global_batch.exactly, which allows one number of GPUs and "
+              "passes",
+              "write at_most for one of them");
+    }
+    if (batches.global_exactly || batches.global_at_most || batches.per_gpu_exactly ||
+        batches.per_gpu_at_most) {
+      return;
+    }
+    throw InputError(file_.location(), "global_batch and batch_per_gpu are missing",
+                     "say what training tolerates: global_batch: {at_most: 8192}");
+  }
+
+  void read_measured() {
+    const auto list = file_.field("measured_on");
+    if (!list) return;
+    // As scenarios have it, below their workload.
+    job_.sections.emplace("workload.measured_on",
+                          Field(list->document(), list->node(), "workload.measured_on"));
+    std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;
+    for (const Field& entry : list->list()) {
+      Section row(Reader(entry), loader::measured_on_keys());
+      const Field device = row.require("device");
+      (void)loader::load_device(device);
+      const std::string name = loader::device_named_by(device);
+      const auto batch = row.get<std::uint32_t>("batch");
+      (void)throughput_of(row.require("throughput"), workload_);
+      std::optional<workload::Precision> precision;
+      if (const auto said = row.field("precision")) precision = said->word<workload::Precision>();
+      row.finish();
+      if (!known.emplace(name, batch, precision).second) {
+        row.require("batch").fail("is twice of its device", "leave one of them out");
+      }
+      if (precision.value_or(workload_.precision) == workload_.precision) {
+        job_.measured.emplace(name, batch);
+      }
+    }
+  }
+
+  void read_strategies() {
+    const auto names = loader::strategies_of_jobs();
+    const auto caps = fields_of(file_, "bucket_caps");
+    for (const Field& cap : caps) (void)cap.bytes();
+    for (const Field& field : fields_of(file_, "strategies")) {
+      const std::string name(names[field.word(names)]);
+      const auto keys = training::find_strategy(name)->keys;
+      if (std::ranges::find(keys, "bucket_cap", &settings::Key::name) == keys.end()) {
+        job_.strategies.push_back({name, ""});
+        continue;
+      }
+      for (const Field& cap : caps) job_.strategies.push_back({name, cap.text()});
+    }
+  }
+
+  void read_pricings() {
+    constexpr std::string_view both = "both";
+    const auto word = file_.get<std::string_view>("pricing");
+    if (word != "spot") job_.pricings.push_back(Pricing::on_demand);
+    if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
+  }
+
+  void read_catalogues() {
+    std::set<std::string> names;
+    std::vector<Machine> all;
+    for (const Field& field : fields_of(file_, "catalogue")) {
+      auto catalogue = loader::load_catalogue(field, prices_);
+      if (!names.insert(catalogue.name).second) {
+        field.fail(fmt::format("is named {}, as another one is", catalogue.name),
+                   "give each its own name");
+      }
+      std::ranges::move(catalogue.machines, std::back_inserter(all));
+    }
+    Section limits = file_.below("limits");
+    job_.nodes_at_most = limits.get<std::uint32_t>("nodes");
+    job_.gpus_at_most = limits.find<std::uint32_t>("gpus");
+    auto kept = loader::within_limits(std::move(all), limits);
+    job_.machines = std::move(kept.machines);
+    job_.machines_elsewhere = kept.elsewhere;
+    limits.finish();
+    const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
+      return std::ranges::any_of(job_.pricings, [&](Pricing pricing) {
+        return machine.is_owned ||
+               (pricing == Pricing::spot ? machine.spot.has_value() : machine.price.has_value());
+      });
+    });
+    if (has_price) return;
+    throw InputError(file_.location(), "no machine has a price of this pricing",
+                     "write pricing: both");
+  }
+
+  void read_overheads() {
+    Section overheads = file_.below("overheads");
+    job_.overheads.start = overheads.get<Seconds>("start");
+    job_.overheads.mtbf_per_node = overheads.find<Seconds>("mtbf_per_node");
+    if (overheads.field("checkpoint")) {
+      Section checkpoint = overheads.below("checkpoint");
+      job_.overheads.checkpoint = {.every = checkpoint.find<Seconds>("every"),
+                                   .takes = checkpoint.get<Seconds>("takes")};
+      checkpoint.finish();
+    }
+    overheads.finish();
+  }
+
+  // Times that are given are those of one device.
+  void refuse_layers_of_several_devices() {
+    if (!layers_) return;
+    std::set<std::string> devices;
+    for (const Machine& machine : job_.machines) devices.insert(machine.device);
+    if (devices.size() == 1) return;
+    layers_->fail(fmt::format("were timed on one device, and machines have {}", devices.size()),
+                  fmt::format("write limits: {{devices: [{}]}}", *devices.begin()));
+  }
+
+  // What of the workload and of training only a scenario's loader sees: with the first machine.
+  // What is wrong with that one alone is said where it is asked for.
+  void try_one() const {
+    const Machine& machine = job_.machines.front();
+    const Batches& batches = job_.batches;
+    const auto measured = job_.measured_batches(machine);
+    const std::uint32_t batch =
+        batches.per_gpu_exactly.value_or(measured.empty() ? 1 : measured.front());
+    const PlannedJob::Strategy& strategy = job_.strategies.front();
+    std::vector<ScenarioFile::Setting> settings{{"training.strategy", strategy.name},
+                                                {"workload.batch_per_gpu", std::to_string(batch)}};
+    if (!strategy.bucket_cap.empty()) {
+      settings.push_back({"training.bucket_cap", strategy.bucket_cap});
+    }
+    try {
+      (void)job_.scenario(machine, 1, settings);
+    } catch (const StrategyRefusal&) {
+    } catch (const InputError& error) {
+      if (error.where().file != machine.where.file) throw;
+    }
+  }
 
   Overrides overrides_;
   loader::DocumentPtr document_;
@@ -82,283 +338,6 @@ class JobReader {
   std::optional<Field> layers_;
   loader::Prices prices_;
 };
-
-Overrides JobReader::overrides_of(const std::vector<ScenarioFile::Setting>& settings) {
-  Overrides overrides;
-  for (const ScenarioFile::Setting& one : settings) {
-    Field field = loader::setting_field(one);
-    loader::check_path(field.location(), one.path);
-    overrides.insert_or_assign(one.path, std::move(field));
-  }
-  return overrides;
-}
-
-void JobReader::read_workload() {
-  job_.sections.emplace("workload", file_.require("workload"));
-  Reader map = file_.map().map("workload");
-  refuse(map, loader::workload_elsewhere);
-  Section section(std::move(map), loader::workload_keys());
-  layers_ = section.field("layers");
-  workload_.precision = precisions_of(section).compute;
-  job_.network = layers_ ? "layers" : "";
-  if (layers_) {
-    if (!section.field("layers_batch")) {
-      throw InputError(section.location(), "workload.layers_batch is missing",
-                       "write the batch of a pass that takes the times of layers");
-    }
-    return;
-  }
-  workload_.network = network_of(section);
-  job_.network = workload_.network->name;
-}
-
-void JobReader::read_training() {
-  if (const auto training = file_.field("training")) job_.sections.emplace("training", *training);
-  if (!file_.map().has("training")) return;
-  Reader map = file_.map().map("training");
-  refuse(map, loader::training_elsewhere);
-  // What one strategy's keys need is seen where that is chosen.
-  (void)Section(std::move(map), loader::training_keys());
-}
-
-void JobReader::read_amount() {
-  Section amount = file_.below("amount");
-  const std::uint64_t sequence = workload_.network ? workload_.network->sequence : 0;
-  constexpr std::array<const char*, 3> forms{"epochs", "samples", "tokens"};
-  std::optional<Field> given;
-  for (const char* form : forms) {
-    const auto field = amount.field(form);
-    if (field && given) field->fail("stands beside another amount", "keep one of them");
-    if (field) given = field;
-  }
-  constexpr const char* hint =
-      "write epochs: 90 with samples_per_epoch: 1281167, samples: 1.2e8, or tokens: 3e11";
-  if (!given) throw InputError(amount.location(), "amount is of nothing", hint);
-  if (amount.is_given("epochs")) {
-    const Field each = amount.require("samples_per_epoch");
-    job_.samples = amount.get<double>("epochs") * amount.get<double>("samples_per_epoch");
-    job_.amount = fmt::format("{} epochs of {} samples", given->text(), each.text());
-  } else if (amount.is_given("samples")) {
-    job_.samples = *amount.find<double>("samples");
-    job_.amount = fmt::format("{} samples", given->text());
-  } else {
-    if (sequence == 0) {
-      given->fail("is of sequences, and the workload has none",
-                  "write samples, or epochs with samples_per_epoch");
-    }
-    job_.samples = *amount.find<double>("tokens") / static_cast<double>(sequence);
-    job_.amount = fmt::format("{} tokens ({} per sample)", given->text(), sequence);
-  }
-  // How long samples are decides as much as how many there are.
-  if (sequence > 0 && !amount.is_given("tokens"))
-    job_.amount += fmt::format(" of {} tokens", sequence);
-  amount.finish();
-}
-
-void JobReader::read_targets() {
-  Section target = file_.below("target");
-  job_.targets.deadline = target.find<Seconds>("deadline");
-  if (const auto field = target.field("throughput")) {
-    job_.targets.throughput = throughput_of(*field, workload_);
-  }
-  if (const auto field = target.field("budget")) job_.targets.budget = prices_.amount(*field);
-  target.finish();
-  if (job_.targets.deadline || job_.targets.throughput || job_.targets.budget) return;
-  throw InputError(target.location(), "target names none",
-                   "write deadline: 6h, throughput: 20000 samples/s or budget: 500 USD");
-}
-
-// The same of both batches.
-template <class T>
-void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
-  exactly = section.find<T>("exactly");
-  at_most = section.find<T>("at_most");
-  if (exactly && at_most) {
-    section.require("at_most").fail("cannot be combined with exactly", "keep one of them");
-  }
-  section.finish();
-}
-
-void JobReader::read_batches() {
-  Batches& batches = job_.batches;
-  read_batch(file_.below("global_batch"), batches.global_exactly, batches.global_at_most);
-  read_batch(file_.below("batch_per_gpu"), batches.per_gpu_exactly, batches.per_gpu_at_most);
-  Section accumulation = file_.below("gradient_accumulation");
-  batches.accumulation_at_most = accumulation.get<std::uint32_t>("at_most");
-  accumulation.finish();
-  if (batches.global_exactly && batches.per_gpu_exactly) {
-    file_.below("batch_per_gpu")
-        .require("exactly")
-        .fail(
-            "cannot be combined with global_batch.exactly, which allows one number of GPUs and "
-            "passes",
-            "write at_most for one of them");
-  }
-  if (batches.global_exactly || batches.global_at_most || batches.per_gpu_exactly ||
-      batches.per_gpu_at_most) {
-    return;
-  }
-  throw InputError(file_.location(), "global_batch and batch_per_gpu are missing",
-                   "say what training tolerates: global_batch: {at_most: 8192}");
-}
-
-void JobReader::read_measured() {
-  const auto list = file_.field("measured_on");
-  if (!list) return;
-  // As scenarios have it, below their workload.
-  job_.sections.emplace("workload.measured_on",
-                        Field(list->document(), list->node(), "workload.measured_on"));
-  std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;
-  for (const Field& entry : list->list()) {
-    Section row(Reader(entry), loader::measured_on_keys());
-    const Field device = row.require("device");
-    (void)loader::load_device(device);
-    const std::string name = loader::device_named_by(device);
-    const auto batch = row.get<std::uint32_t>("batch");
-    (void)throughput_of(row.require("throughput"), workload_);
-    std::optional<workload::Precision> precision;
-    if (const auto said = row.field("precision")) precision = said->word<workload::Precision>();
-    row.finish();
-    if (!known.emplace(name, batch, precision).second) {
-      row.require("batch").fail("is twice of its device", "leave one of them out");
-    }
-    if (precision.value_or(workload_.precision) == workload_.precision) {
-      job_.measured.emplace(name, batch);
-    }
-  }
-}
-
-// Of a list, which its table spells where the file has none.
-std::vector<Field> fields_of(Section& file, std::string_view key) {
-  if (const auto given = file.field(key)) return elements_of(*given);
-  const auto& row = *std::ranges::find(loader::job_file_keys(), key, &settings::Key::name);
-  const auto document =
-      loader::parse_document("the default", std::get<std::string_view>(row.unless_given));
-  return elements_of({document, document->root, std::string(key)});
-}
-
-void JobReader::read_strategies() {
-  const auto names = loader::strategies_of_jobs();
-  const auto caps = fields_of(file_, "bucket_caps");
-  for (const Field& cap : caps) (void)cap.bytes();
-  for (const Field& field : fields_of(file_, "strategies")) {
-    const std::string name(names[field.word(names)]);
-    const auto keys = training::find_strategy(name)->keys;
-    if (std::ranges::find(keys, "bucket_cap", &settings::Key::name) == keys.end()) {
-      job_.strategies.push_back({name, ""});
-      continue;
-    }
-    for (const Field& cap : caps) job_.strategies.push_back({name, cap.text()});
-  }
-}
-
-void JobReader::read_pricings() {
-  constexpr std::string_view both = "both";
-  const auto word = file_.get<std::string_view>("pricing");
-  if (word != "spot") job_.pricings.push_back(Pricing::on_demand);
-  if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
-}
-
-void JobReader::read_catalogues() {
-  std::set<std::string> names;
-  std::vector<Machine> all;
-  for (const Field& field : fields_of(file_, "catalogue")) {
-    auto catalogue = loader::load_catalogue(field, prices_);
-    if (!names.insert(catalogue.name).second) {
-      field.fail(fmt::format("is named {}, as another one is", catalogue.name),
-                 "give each its own name");
-    }
-    std::ranges::move(catalogue.machines, std::back_inserter(all));
-  }
-  Section limits = file_.below("limits");
-  job_.nodes_at_most = limits.get<std::uint32_t>("nodes");
-  job_.gpus_at_most = limits.find<std::uint32_t>("gpus");
-  auto kept = loader::within_limits(std::move(all), limits);
-  job_.machines = std::move(kept.machines);
-  job_.machines_elsewhere = kept.elsewhere;
-  limits.finish();
-  const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
-    return std::ranges::any_of(job_.pricings, [&](Pricing pricing) {
-      return machine.is_owned ||
-             (pricing == Pricing::spot ? machine.spot.has_value() : machine.price.has_value());
-    });
-  });
-  if (has_price) return;
-  throw InputError(file_.location(), "no machine has a price of this pricing",
-                   "write pricing: both");
-}
-
-void JobReader::read_overheads() {
-  Section overheads = file_.below("overheads");
-  job_.overheads.start = overheads.get<Seconds>("start");
-  job_.overheads.mtbf_per_node = overheads.find<Seconds>("mtbf_per_node");
-  if (overheads.field("checkpoint")) {
-    Section checkpoint = overheads.below("checkpoint");
-    job_.overheads.checkpoint = {.every = checkpoint.find<Seconds>("every"),
-                                 .takes = checkpoint.get<Seconds>("takes")};
-    checkpoint.finish();
-  }
-  overheads.finish();
-}
-
-// Times that are given are those of one device.
-void JobReader::refuse_layers_of_several_devices() {
-  if (!layers_) return;
-  std::set<std::string> devices;
-  for (const Machine& machine : job_.machines) devices.insert(machine.device);
-  if (devices.size() == 1) return;
-  layers_->fail(fmt::format("were timed on one device, and machines have {}", devices.size()),
-                fmt::format("write limits: {{devices: [{}]}}", *devices.begin()));
-}
-
-// What of the workload and of training only a scenario's loader sees: with the first machine. What
-// is wrong with that one alone is said where it is asked for.
-void JobReader::try_one() const {
-  const Machine& machine = job_.machines.front();
-  const Batches& batches = job_.batches;
-  const auto measured = job_.measured_batches(machine);
-  const std::uint32_t batch =
-      batches.per_gpu_exactly.value_or(measured.empty() ? 1 : measured.front());
-  const PlannedJob::Strategy& strategy = job_.strategies.front();
-  std::vector<ScenarioFile::Setting> settings{{"training.strategy", strategy.name},
-                                              {"workload.batch_per_gpu", std::to_string(batch)}};
-  if (!strategy.bucket_cap.empty()) {
-    settings.push_back({"training.bucket_cap", strategy.bucket_cap});
-  }
-  try {
-    (void)job_.scenario(machine, 1, settings);
-  } catch (const StrategyRefusal&) {
-  } catch (const InputError& error) {
-    if (error.where().file != machine.where.file) throw;
-  }
-}
-
-PlannedJob JobReader::read() {
-  if (!document_->root.is_map()) {
-    throw InputError({job_.path, 0, 0}, "is not a job",
-                     "write schema: paceline.job/1 and its keys");
-  }
-  file_.map().expect_schema("paceline.job/1");
-  job_.name = file_.text("name");
-  job_.sections.emplace("name", file_.require("name"));
-  job_.text = document_->text;
-  read_workload();
-  read_training();
-  read_amount();
-  read_targets();
-  job_.probability = file_.get<double>("probability");
-  read_batches();
-  read_measured();
-  read_strategies();
-  read_pricings();
-  read_catalogues();
-  read_overheads();
-  file_.finish();
-  refuse_layers_of_several_devices();
-  if (!prices_.currency().empty()) job_.currency = prices_.currency();
-  try_one();
-  return std::move(job_);
-}
 
 // A value of no text, for messages that show a file.
 Field value_in(const Field& file, const char* path, const std::string& text) {

@@ -1,7 +1,6 @@
 #include "scenarios/loader/job/job_keys.h"
 
 #include <algorithm>
-#include <array>
 
 #include "models/training/strategy.h"
 #include "scenarios/data_files/shipped.h"

@@ -210,45 +210,6 @@ Machine read_machine(const Field& entry, const Origin& origin, Prices& prices) {
   return machine;
 }
 
-}  // namespace
-
-std::span<const Key> catalogue_keys() { return catalogue_table; }
-std::span<const Key> machine_keys() { return machine_table; }
-std::span<const Key> spot_keys() { return spot_table; }
-
-Catalogue load_catalogue(const Field& name, Prices& prices) {
-  return read_catalogue(named_document(name, shipped_catalogues(), catalogue_table), prices);
-}
-
-Catalogue read_catalogue(const DocumentPtr& document, Prices& prices) {
-  Section file(Reader(document), catalogue_table);
-  (void)file.require("schema");  // named_document has looked at it
-  const Origin origin{file.text("name"), file.text("source"), read_date(file.require("date"))};
-  Catalogue catalogue{origin.catalogue, {}};
-  std::set<std::pair<std::string, std::string>> known;  // names and regions
-  for (const Field& entry : file.require("machines").list()) {
-    catalogue.machines.push_back(read_machine(entry, origin, prices));
-    const Machine& machine = catalogue.machines.back();
-    if (known.emplace(machine.name, machine.region).second) continue;
-    throw InputError(
-        entry.location(),
-        fmt::format(
-            "machine \"{:.60}\" is twice in the catalogue{}", machine.name,
-            machine.region.empty() ? "" : fmt::format(", in region \"{:.60}\"", machine.region)),
-        "leave one of them out, or give each its region");
-  }
-  file.finish();
-  return catalogue;
-}
-
-std::string device_named_by(const Field& field) {
-  const std::string text = field.text();
-  return names_a_file(text) ? std::filesystem::path(field.file_path()).lexically_normal().string()
-                            : text;
-}
-
-namespace {
-
 // A list of words that machines are chosen by.
 struct Choice {
   const char* key;
@@ -313,6 +274,41 @@ bool is_chosen(const Machine& machine, const std::vector<Field>& words, const Ch
 }
 
 }  // namespace
+
+std::span<const Key> catalogue_keys() { return catalogue_table; }
+std::span<const Key> machine_keys() { return machine_table; }
+std::span<const Key> spot_keys() { return spot_table; }
+
+Catalogue load_catalogue(const Field& name, Prices& prices) {
+  return read_catalogue(named_document(name, shipped_catalogues(), catalogue_table), prices);
+}
+
+Catalogue read_catalogue(const DocumentPtr& document, Prices& prices) {
+  Section file(Reader(document), catalogue_table);
+  (void)file.require("schema");  // named_document has looked at it
+  const Origin origin{file.text("name"), file.text("source"), read_date(file.require("date"))};
+  Catalogue catalogue{origin.catalogue, {}};
+  std::set<std::pair<std::string, std::string>> known;  // names and regions
+  for (const Field& entry : file.require("machines").list()) {
+    catalogue.machines.push_back(read_machine(entry, origin, prices));
+    const Machine& machine = catalogue.machines.back();
+    if (known.emplace(machine.name, machine.region).second) continue;
+    throw InputError(
+        entry.location(),
+        fmt::format(
+            "machine \"{:.60}\" is twice in the catalogue{}", machine.name,
+            machine.region.empty() ? "" : fmt::format(", in region \"{:.60}\"", machine.region)),
+        "leave one of them out, or give each its region");
+  }
+  file.finish();
+  return catalogue;
+}
+
+std::string device_named_by(const Field& field) {
+  const std::string text = field.text();
+  return names_a_file(text) ? std::filesystem::path(field.file_path()).lexically_normal().string()
+                            : text;
+}
 
 WithinLimits within_limits(std::vector<Machine> machines, Section& limits) {
   const auto in = words_of(limits, regions, machines), with = words_of(limits, devices, machines),

@@ -5,9 +5,30 @@
 #include <algorithm>
 #include <array>
 
+#include "models/text/number.h"
 #include "models/units/parse.h"
 
-namespace paceline::loader {
+namespace paceline {
+namespace {
+
+// 1234567 as "1,234,567".
+std::string rounded(double value) {
+  constexpr double whole_from = 99.995;  // from here on two decimals would say 100.00
+  return value < whole_from ? fmt::format("{:.2f}", value) : in_thousands(value);
+}
+
+}  // namespace
+
+std::string to_text(Money amount, std::string_view currency) {
+  return fmt::format("{} {}", rounded(amount.value()), currency);
+}
+
+std::string to_text(MoneyPerSecond rate, std::string_view currency) {
+  constexpr Seconds hour(3600);
+  return fmt::format("{} {}/h", rounded((rate * hour).value()), currency);
+}
+
+namespace loader {
 namespace {
 
 bool is_currency(std::string_view word) {
@@ -59,4 +80,5 @@ MoneyPerJoule Prices::of_energy(const Field& field) {
   return MoneyPerJoule(said.amount.value() / joules_of_kwh);
 }
 
-}  // namespace paceline::loader
+}  // namespace loader
+}  // namespace paceline

@@ -3,10 +3,34 @@
 #include <string>
 #include <string_view>
 
+#include "models/units/units.h"
 #include "scenarios/document/reader.h"
-#include "scenarios/loader/job/money.h"
 
-namespace paceline::loader {
+namespace paceline {
+
+// In one currency, that of the job (PlannedJob::currency); never below 0.
+using Money = Quantity<struct MoneyTag, double>;
+using MoneyPerSecond = Quantity<struct MoneyPerSecondTag, double>;
+using MoneyPerJoule = Quantity<struct MoneyPerJouleTag, double>;
+
+constexpr Money operator*(MoneyPerSecond rate, Seconds time) {
+  return Money(rate.value() * time.value());
+}
+constexpr MoneyPerSecond operator*(Watts power, MoneyPerJoule price) {
+  return MoneyPerSecond(power.value() * price.value());
+}
+constexpr MoneyPerSecond operator/(Money money, Seconds time) {
+  return MoneyPerSecond(money.value() / time.value());
+}
+constexpr Seconds operator/(Money money, MoneyPerSecond rate) {
+  return Seconds(money.value() / rate.value());
+}
+
+// "1,234 USD" from 100 on, "12.30 USD" below. Rates: "21.96 USD/h".
+[[nodiscard]] std::string to_text(Money amount, std::string_view currency);
+[[nodiscard]] std::string to_text(MoneyPerSecond rate, std::string_view currency);
+
+namespace loader {
 
 // Patterns of prices (ECMA-262) for tables of keys: an amount, and one for a time or for energy.
 inline constexpr std::string_view price_pattern = R"(^[ \t]*[0-9.eE+-]+[ \t]*[A-Z]{3}[ \t]*$)",
@@ -38,4 +62,5 @@ class Prices {
   Location first_;
 };
 
-}  // namespace paceline::loader
+}  // namespace loader
+}  // namespace paceline

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "scenarios/calibration/calibration.h"
-#include "scenarios/calibration/log_validation.h"
 #include "scenarios/errors.h"
 #include "tests/scenarios/process.h"
 

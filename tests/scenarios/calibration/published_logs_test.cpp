@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/calibration/log_validation.h"
+#include "scenarios/calibration/calibration.h"
 
 namespace paceline {
 namespace {

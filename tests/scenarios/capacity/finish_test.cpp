@@ -1,11 +1,10 @@
-#include "scenarios/capacity/finish.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
 #include "models/stats/student.h"
+#include "scenarios/capacity/search.h"
 
 namespace paceline::capacity {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "scenarios/claims/claim.h"
+#include "scenarios/claims/verdict.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
 #include "tests/scenarios/small_scenario.h"

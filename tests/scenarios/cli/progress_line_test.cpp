@@ -1,5 +1,3 @@
-#include "scenarios/cli/progress_line.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "scenarios/cli/run_options.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -1,10 +1,9 @@
-#include "scenarios/doctor/recommend.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "scenarios/doctor/doctor.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::doctor {

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "scenarios/doctor/doctor.h"
-#include "scenarios/doctor/recommend.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline::doctor {

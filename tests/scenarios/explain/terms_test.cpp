@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <string>
 
-#include "scenarios/predict/attempt.h"
 #include "scenarios/predict/run_scenario.h"
 #include "scenarios/prepare/resolve.h"
 #include "tests/scenarios/process.h"

@@ -1,6 +1,6 @@
-#include "scenarios/import/gpu_links.h"
-
 #include <gtest/gtest.h>
+
+#include "scenarios/import/node_shape.h"
 
 namespace paceline {
 namespace {

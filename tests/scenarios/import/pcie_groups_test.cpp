@@ -1,5 +1,3 @@
-#include "scenarios/import/pcie_groups.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "models/topology/pcie_tree.h"
 #include "scenarios/errors.h"
+#include "scenarios/import/node_shape.h"
 #include "tests/scenarios/process.h"
 
 namespace paceline {

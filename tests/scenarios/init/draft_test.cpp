@@ -10,8 +10,6 @@
 
 #include "models/shipped_file.h"
 #include "scenarios/errors.h"
-#include "scenarios/init/facts.h"
-#include "scenarios/init/scenario_text.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 

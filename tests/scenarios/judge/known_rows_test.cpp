@@ -1,10 +1,10 @@
 // Rows that are known, and what is predicted beside them: on rows made by hand.
 
-#include "scenarios/judge/known_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "scenarios/judge/left_out.h"
 
 namespace paceline {
 namespace {

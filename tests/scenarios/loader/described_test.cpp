@@ -1,10 +1,9 @@
-#include "scenarios/loader/described.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/errors.h"
 #include "scenarios/loader/scenario_file.h"
-#include "scenarios/warnings.h"
 #include "tests/scenarios/loader/bad_scenario.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"

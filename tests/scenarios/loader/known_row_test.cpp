@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/measured_row.h"
+#include "scenarios/loader/axis_value.h"
 #include "scenarios/loader/scenario_file.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"

@@ -1,4 +1,4 @@
-#include "scenarios/predict/effort.h"
+#include "models/cost/effort.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/cost/effort.h"
 #include "scenarios/loader/scenario_file.h"
+#include "scenarios/predict/simulate.h"
 #include "scenarios/prepare/resolve.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/judge/validation.h"
+#include "scenarios/judge/left_out.h"
 #include "scenarios/report/report.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"

@@ -1,7 +1,5 @@
 // Which class the links of a scenario are of.
 
-#include "scenarios/prepare/place.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/prepare/preparer.h"
+#include "scenarios/prepare/resolve.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -1,10 +1,9 @@
-#include "scenarios/sweep/key.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "scenarios/sweep/store.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/sweep/database.h"
+#include "scenarios/sweep/store.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 

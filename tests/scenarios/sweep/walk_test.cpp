@@ -1,10 +1,10 @@
-#include "scenarios/sweep/walk.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
+
+#include "scenarios/sweep/sweep.h"
 
 namespace paceline::sweep {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/document/sha256.h"
+#include "scenarios/document/document.h"
 #include "scenarios/report/page/page.h"
 #include "tests/scenarios/process.h"
 
