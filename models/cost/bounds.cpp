@@ -71,9 +71,13 @@ LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
     if (call.group == Group::across_nodes) bytes *= cluster.gpus_per_node;
     return {.node_links = {}, .network = over_network(cluster, call, bytes, is_summed_outside)};
   }
-  if (cluster.gpus_per_node < 2 || call.group == Group::across_nodes) return {};
-  const double of_gpu =
-      bytes * part_that_leaves(call.collective, cluster.gpus_per_node, is_summed_outside);
+  // Bandwidths of a class of boxes are their usual ones, and no nominal rates.
+  const bool is_of_class = cluster.intra_node.box_spread.has_value();
+  if (is_of_class || cluster.gpus_per_node < 2 || call.group == Group::across_nodes) return {};
+  // What was measured may have been summed in NVSwitch, whatever the call says.
+  const bool is_summed = is_summed_outside || (call.known() != nullptr &&
+                                               cluster.intra_node.kind == IntraNodeKind::nvswitch);
+  const double of_gpu = bytes * part_that_leaves(call.collective, cluster.gpus_per_node, is_summed);
   return {.node_links = Seconds(of_gpu / out_of_gpu(cluster).value()), .network = {}};
 }
 

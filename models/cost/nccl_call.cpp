@@ -362,12 +362,12 @@ void Chooser::set_through_switches(Call& call, const SwitchRounds& rounds, const
 }
 
 // In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes
-// (S / c + 2 D - 1) of them up and down a depth of D: least at c = sqrt(S b h / (2 D - 1)). The
-// power of two below it, so that buffers of usual sizes have equal chunks, which are followed
-// faster; from 32 KiB, NCCL's least, to 4 MiB, its buffer.
+// (S / c + 2 D - 1) of them up and down a depth of D. The power of two that takes least, so that
+// buffers of usual sizes have equal chunks, which are followed faster; from 32 KiB, NCCL's least,
+// to 4 MiB, its buffer.
 Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
   if (fixed_.chunk_size > Bytes(0)) return fixed_.chunk_size;
-  constexpr double least = 32 << 10, most = 4 << 20;
+  constexpr std::uint64_t least = 32 << 10, most = 4 << 20;
   const double depth =
       group().ranks_per_node() - 1 + (group().nodes > 1 ? std::ceil(std::log2(group().nodes)) : 0);
   const Seconds hop =
@@ -375,9 +375,15 @@ Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
   const double channels = 2.0 * plan_rings_;
   const double share = static_cast<double>(size.value()) / channels;
   const double all = (all_of(carried_.group().ring) * links_have_).value();
-  const double best =
-      std::sqrt(share * all / channels / wire.bytes * hop.value() / (2 * depth - 1));
-  return Bytes(std::bit_floor(static_cast<std::uint64_t>(std::clamp(best, least, most))));
+  const auto time = [&](std::uint64_t chunk) {
+    const auto bytes = static_cast<double>(chunk);
+    return (share / bytes + 2 * depth - 1) * (hop.value() + bytes * wire.bytes * channels / all);
+  };
+  std::uint64_t best = least;
+  for (std::uint64_t chunk = 2 * least; chunk <= most; chunk *= 2) {
+    if (time(chunk) < time(best)) best = chunk;
+  }
+  return Bytes(best);
 }
 
 }  // namespace paceline::cost::nccl

@@ -119,16 +119,21 @@ class Fit {
     const Eigen::LDLT<Eigen::MatrixXd> solved(steps);
     log_determinant_ = solved.vectorD().array().log().sum();
     const Eigen::VectorXd weights = solved.solve(left);
-    for (double part = 1; part > 1.0 / 64; part /= 2) {
+    // As far as it may be there are bends that no slope knows: all parts of the way are tried, and
+    // some more of it.
+    ByRow best = pulls_;
+    for (double part = is_near ? 1 : 16; part > 1.0 / 64; part /= 2) {
       ByRow pulls = pulls_;
       for (std::size_t q = 0; q < quantities; ++q) {
         pulls[q] += part * (slopes[q].cwiseProduct(weights) - pulls_[q]);
       }
       const double there = distance(pulls, aims);
       if (there >= here) continue;
-      pulls_ = std::move(pulls);
-      return there;
+      best = std::move(pulls);
+      here = there;
+      if (is_near) break;
     }
+    pulls_ = std::move(best);
     return here;
   }
 
@@ -143,18 +148,18 @@ class Fit {
 double reached(const Priors& priors, const KnownRow& row) {
   const double farthest = square(student_end(outside_of_priors));
   Fit fit(priors, std::span(&row, 1));
+  const double most = std::abs(row.measured), sign = std::copysign(1, row.measured);
   double at = 0, distance = 0;
-  while (at != row.measured) {
-    const double next =
-        std::abs(row.measured - at) <= move ? row.measured : at + std::copysign(move, row.measured);
-    fit.go_on_to(Eigen::VectorXd::Constant(1, next));
+  while (at < most) {
+    fit.go_on_to(Eigen::VectorXd::Constant(1, sign * (at + move)));
     if (fit.distance() > farthest) {
-      return std::lerp(at, next, (farthest - distance) / (fit.distance() - distance));
+      const double part = (farthest - distance) / (fit.distance() - distance);
+      return sign * std::min(at + part * move, most);
     }
-    at = next;
+    at += move;
     distance = fit.distance();
   }
-  return at;
+  return row.measured;
 }
 
 }  // namespace
@@ -163,6 +168,15 @@ double KnownRow::moved(const ByQuantity& values) const {
   const ByQuantity bounded = response.bounded(values);
   return composed ? composed(bounded) : response.moved(bounded);
 }
+
+namespace {
+
+// The step of one GPU, as the logarithm of several GPUs' over the one described.
+double fastest(const Response& response, const ByQuantity& values) {
+  return response.of_one_gpu + values[static_cast<std::size_t>(Unknown::compute)];
+}
+
+}  // namespace
 
 double distance(const Priors& priors, std::span<const KnownRow> rows) {
   Fit fit(priors, rows);
@@ -226,7 +240,8 @@ struct Belief::Known {
         // Nothing is beyond the most overlap: how the step comes there is what counts. A row that
         // is no slower says that what only makes it slower is small.
         const bool is_most = unknown_of(q) == Unknown::overlap && values[i][q] >= 1;
-        const bool is_least = is_one_sided(unknown_of(q)) && values[i][q] <= 0;
+        const bool is_least = values[i][q] <= 0 && (is_one_sided(unknown_of(q)) ||
+                                                    std::isfinite(rows[i].response.least[q]));
         width_slopes[i][q] = is_least || (is_slower && !is_most) ? found.up : found.down;
       }
     }
@@ -310,7 +325,8 @@ Believed Belief::of_row(std::size_t row) const {
   Believed made;
   made.row = {known_->rows[row].measured, known_->counted[row]};
   made.values = known_->rows[row].response.bounded(known_->values[row]);
-  made.moved = known_->counted[row];
+  made.moved = std::max(known_->counted[row], fastest(known_->rows[row].response, made.values));
+  made.row->counted = made.moved;
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;
   made.high = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
@@ -362,7 +378,7 @@ Believed Belief::of(const Response& response) const {
     both += square(mean[q]) * before;
   }
   made.values = response.bounded(made.values);
-  made.moved = response.moved(made.values);
+  made.moved = std::max(response.moved(made.values), fastest(response, made.values));
   // What rows say of all quantities together takes the same part of both ends.
   const double left =
       known_ && both > 0 ? std::clamp(1 - known_->taken(priors_, place, mean) / both, 0.0, 1.0) : 1;

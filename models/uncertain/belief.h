@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -43,12 +44,12 @@ struct Believed {
   // What no quantity has, with what an engine's waits may be.
   double rest_low = 0, rest_high = 0;
   // Of a point that is known: its row, and as far towards it as quantities reach that are within
-  // 99 % of their priors, which is what it is taken for. Where these differ the row contradicts its
-  // description.
+  // 99 % of their priors, which is what it is taken for. Where these differ by more than 5 %, as
+  // far as steps differ by themselves, the row contradicts its description.
   struct Row {
     double measured = 0, counted = 0;
 
-    [[nodiscard]] bool contradicts() const { return measured != counted; }
+    [[nodiscard]] bool contradicts() const { return std::abs(measured - counted) > 0.05; }
   };
   std::optional<Row> row = std::nullopt;
 

@@ -67,8 +67,10 @@ struct Response {
   double waits_low = 0, waits_high = 0;
   // No quantity below these is possible: 0 or less. Towards them values take ever smaller steps.
   std::array<double, quantities> least = no_least;
-  // The logarithm of the shortest step that is possible over this.
+  // Logarithms over this step of the shortest that is possible, and of that of one GPU, of which
+  // several are no faster: with `compute` as described.
   double shortest = -std::numeric_limits<double>::infinity();
+  double of_one_gpu = -std::numeric_limits<double>::infinity();
   Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
 
   // What becomes of a value, of a quantity that knows no bounds: itself but near them.

@@ -35,7 +35,7 @@ struct FoundContradiction {
 constexpr auto fields_of(const FoundContradiction::Row*) {
   using Row = FoundContradiction::Row;
   return Fields(field("point", &Row::point), field("known", &Row::known),
-                field("times", &Row::times), optional_field("counted", &Row::counted));
+                field("times", &Row::times), field("counted", &Row::counted));
 }
 constexpr auto fields_of(const FoundContradiction::Cause*) {
   using Cause = FoundContradiction::Cause;

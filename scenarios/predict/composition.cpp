@@ -238,7 +238,7 @@ uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
   return response_at(near, prepared, step, steps_of);
 }
 
-void give_bounds(const PreparedPoint& prepared, const Composition& composition,
+void give_bounds(const PreparedPoint& prepared, const cost::LeastTimes& calls,
                  uncertain::Response& response) {
   if (response.step <= Seconds(0)) return;
   const auto set = [&](Unknown quantity, Seconds least, Seconds predicted) {
@@ -247,21 +247,19 @@ void give_bounds(const PreparedPoint& prepared, const Composition& composition,
   };
   const cost::LeastTimes wires =
       cost::least_times(job_cluster(prepared.point), prepared.point.program);
-  const cost::LeastTimes calls = composition.call_times();
   set(Unknown::node_links, wires.node_links, calls.node_links);
   set(Unknown::network, wires.network, calls.network);
-  Seconds alone = prepared.time_at_peak;
+  const Seconds alone = prepared.time_at_peak;
   if (!prepared.place.compute_is_measured) set(Unknown::compute, alone, prepared.one_gpu_step);
   if (!prepared.place.is_alone()) {
     const Seconds computes = compute_of_slowest(prepared.point);
     const Seconds least = std::min(prepared.one_gpu_step, computes);
     set(Unknown::wrapper, least, computes);
-    if (prepared.place.compute_is_measured) alone = least;
+    if (least > Seconds(0)) {
+      response.of_one_gpu = std::min(std::log(least / response.step), 0.0);
+    }
   }
   const Seconds shortest = std::max({alone, wires.node_links, wires.network});
-  if (std::getenv("PL_DEBUG")) {
-    std::fprintf(stderr, "BOUND step %.6g shortest %.6g alone %.6g node %.6g/%.6g net %.6g/%.6g least w %.3f c %.3f nl %.3f nw %.3f\n", response.step.value(), shortest.value(), alone.value(), wires.node_links.value(), calls.node_links.value(), wires.network.value(), calls.network.value(), response.least[1], response.least[0], response.least[2], response.least[3]);
-  }
   if (shortest > Seconds(0)) response.shortest = std::min(std::log(shortest / response.step), 0.0);
 }
 

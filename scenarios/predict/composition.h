@@ -63,10 +63,11 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 [[nodiscard]] uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                               const ScaledSteps& steps_of);
 
-// Bounds the response by what cannot be beaten: the bytes of calls over their wires, the products
-// of one GPU at its peak, and the step of one GPU by those of several, unless they compute less of
-// it.
-void give_bounds(const PreparedPoint& prepared, const Composition& composition,
+// Bounds the response by what cannot be beaten: the bytes of calls over their wires and the
+// products of one GPU at its peak. The median is no shorter than the step of one GPU, unless
+// several compute less of it; its interval may be, as that was measured once. `calls`: what they
+// are predicted to take, one after the other.
+void give_bounds(const PreparedPoint& prepared, const cost::LeastTimes& calls,
                  uncertain::Response& response);
 
 // The same, looked at as far as descriptions may be wrong (models/uncertain/contradiction.h): from

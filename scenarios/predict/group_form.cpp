@@ -299,6 +299,7 @@ Prediction GroupForm::prediction(double correction) {
   made.response = response_of(prepared_, made.totals.step, [&](std::span<const StepScale> scales) {
     return scaled(times, overlapped, scales);
   });
+  give_bounds(prepared_, call_times(times), made.response);
   made.belief = belief_;
   made.believed = belief_.of(made.response);
   if (belief_.is_conditioned()) {
@@ -321,6 +322,15 @@ Prediction GroupForm::prediction(double correction) {
   made.fidelity = Fidelity::folded;
   made.transfers = transfers_;
   return made;
+}
+
+cost::LeastTimes GroupForm::call_times(const UniformStep::Times& times) const {
+  cost::LeastTimes sum;
+  for (const training::OperationId id : step_.calls()) {
+    const auto& call = *call_of(prepared_.point.program.operations[id]);
+    (leaves_node(prepared_, call) ? sum.network : sum.node_links) += times.work[id];
+  }
+  return sum;
 }
 
 // Of the step that was followed last.

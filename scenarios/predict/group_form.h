@@ -120,6 +120,7 @@ class GroupForm {
   [[nodiscard]] Times alone_times() const;
   [[nodiscard]] Prediction prediction(double correction);
   [[nodiscard]] std::vector<Seconds> beside_calls() const;
+  [[nodiscard]] cost::LeastTimes call_times(const cost::UniformStep::Times& times) const;
   [[nodiscard]] Variants variants(const Times& times, std::span<const Seconds> beside_calls,
                                   std::span<const Factors> factors) const;
   [[nodiscard]] Factors factors_of(const StepScale& scale) const;

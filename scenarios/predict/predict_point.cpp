@@ -116,13 +116,17 @@ std::function<double(const std::array<double, uncertain::quantities>&)> composed
   };
 }
 
-// As quantities and, where it is a row, that say.
+// As quantities say; as long as a row that is known, and no shorter than the step of one GPU.
 StepTrace believed_trace(const PreparedPoint& prepared, const Composition& composition,
                          const Prediction& described, Seconds step) {
   StepScale scale = scale_of(prepared, described.believed.values);
-  if (described.believed.row) {
-    scale.whole = step * std::exp(described.believed.row->counted) / composition.step(scale);
-  }
+  const Seconds composed = composition.step(scale);
+  const Seconds moved = step * std::exp(described.believed.moved);
+  const Seconds fastest =
+      step *
+      std::exp(described.response.of_one_gpu +
+               described.believed.values[static_cast<std::size_t>(uncertain::Unknown::compute)]);
+  scale.whole = described.believed.row ? moved / composed : std::max(fastest / composed, 1.0);
   return composition.trace(scale);
 }
 
@@ -137,7 +141,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
     return steps;
   };
   made.response = response_of(prepared, result.totals.step, steps_of);
-  give_bounds(prepared, composition, made.response);
+  give_bounds(prepared, composition.call_times(), made.response);
   if (prepared.is_measured) {
     made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
     made.composed = composed_of(prepared, result);

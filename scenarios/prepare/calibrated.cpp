@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/cost/bounds.h"
 #include "models/training/call_plan.h"
 #include "models/uncertain/quantities.h"
 #include "models/units/parse.h"
@@ -102,6 +103,7 @@ namespace {
 struct Applied {
   std::set<collectives::Collective> known, unknown;
   bool other_group = false, other_sizes = false;
+  bool beats_wires = false;  // of the described cluster
 };
 
 bool is_beyond(const cost::CollectiveFit& fit, Bytes size) {
@@ -190,8 +192,16 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
                        "calibrate again");
     }
     call->how = training::KnownCall{predicted.time, "calibrated"};
-    call->range = {predicted.low / predicted.time, predicted.high / predicted.time};
-    applied.other_group = applied.other_group || !calibration.is_fitted(shape);
+    const cost::LeastTimes wires = cost::least_times(nodes, *call);
+    const Seconds shortest = std::max(wires.node_links, wires.network);
+    const bool is_fitted = calibration.is_fitted(shape);
+    // Beyond the logs no time is shorter than the cluster's wires allow; logs say what they say.
+    const Seconds floor = is_fitted ? Seconds(0) : shortest;
+    const Seconds time = std::max(predicted.time, floor);
+    call->how = training::KnownCall{time, "calibrated"};
+    call->range = {std::max(predicted.low, floor) / time, std::max(predicted.high, time) / time};
+    applied.beats_wires = applied.beats_wires || (is_fitted && time < shortest);
+    applied.other_group = applied.other_group || !is_fitted;
     applied.other_sizes = applied.other_sizes || is_beyond(*fit, call->size());
     applied.known.insert(call->collective);
   }
@@ -207,6 +217,8 @@ std::string names(const std::set<collectives::Collective>& all) {
 constexpr AssumptionKind no_log{"{}: there is no log of {}; those calls are simulated"};
 constexpr AssumptionKind logs_hold{
     "{}: {} takes the times in the logs, whatever algorithm and network the scenario names{}"};
+constexpr AssumptionKind wires_beaten{
+    "{}: calls in the logs are faster than the described cluster's wires can be; check its links"};
 constexpr AssumptionKind jobs_not_felt{"{}: other jobs do not slow down these calls"};
 constexpr AssumptionKind one_after_another{"{}: calls run one at a time"};
 
@@ -223,6 +235,7 @@ void give_times(const Calibration& calibration, const topology::Cluster& nodes,
   if (!applied.unknown.empty()) said.add({no_log, "calibrated", {names(applied.unknown)}});
   if (applied.known.empty()) return;
   said.add({logs_hold, "calibrated", {names(applied.known), beyond_logs(applied)}});
+  if (applied.beats_wires) said.add({wires_beaten, "calibrated"});
   if (prepared.point.jobs.size() > 1) said.add({jobs_not_felt, "calibrated"});
   for (training::Lane& lane : prepared.point.program.lanes) {
     if (lane.kind != training::LaneKind::communication || lane.in_flight == 1) continue;

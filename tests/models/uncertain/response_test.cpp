@@ -39,9 +39,22 @@ TEST(Response, HasNoOverlapBelowNilNorAboveOne) {
   Response response;
   for (Curve& curve : response.curves) curve = Curve({{0.5, 0.1}, {1, 0.3}});
   EXPECT_DOUBLE_EQ(response.at(Unknown::overlap, 0.5), 0.1);
-  EXPECT_DOUBLE_EQ(response.at(Unknown::overlap, 2), 0.3);
-  EXPECT_EQ(response.at(Unknown::overlap, -1), 0);
+  EXPECT_EQ(response.bounded(Unknown::overlap, 2), 1);
+  EXPECT_EQ(response.bounded(Unknown::overlap, -1), 0);
+  EXPECT_EQ(response.bounded(Unknown::host, -1), 0);
+  EXPECT_EQ(response.bounded(Unknown::network, -3), -3);
   EXPECT_DOUBLE_EQ(response.at(Unknown::network, 2), 0.7);
+}
+
+// 1 - e^-1 of the way to the least, after a move as long as that is away.
+TEST(Response, NearsItsLeast) {
+  Response response;
+  response.least[static_cast<std::size_t>(Unknown::network)] = -0.2;
+  EXPECT_NEAR(response.bounded(Unknown::network, -0.2), -0.2 * 0.632121, 1e-6);
+  EXPECT_GE(response.bounded(Unknown::network, -9), -0.2);
+  EXPECT_EQ(response.bounded(Unknown::network, 0.7), 0.7);
+  response.least[static_cast<std::size_t>(Unknown::wrapper)] = 0;
+  EXPECT_EQ(response.bounded(Unknown::wrapper, -1), 0);
 }
 
 TEST(Places, AreAloneOnOneGpu) {
