@@ -169,15 +169,6 @@ double KnownRow::moved(const ByQuantity& values) const {
   return composed ? composed(bounded) : response.moved(bounded);
 }
 
-namespace {
-
-// The step of one GPU, as the logarithm of several GPUs' over the one described.
-double fastest(const Response& response, const ByQuantity& values) {
-  return response.of_one_gpu + values[static_cast<std::size_t>(Unknown::compute)];
-}
-
-}  // namespace
-
 double distance(const Priors& priors, std::span<const KnownRow> rows) {
   Fit fit(priors, rows);
   fit.go_on_to_measured();
@@ -325,7 +316,7 @@ Believed Belief::of_row(std::size_t row) const {
   Believed made;
   made.row = {known_->rows[row].measured, known_->counted[row]};
   made.values = known_->rows[row].response.bounded(known_->values[row]);
-  made.moved = std::max(known_->counted[row], fastest(known_->rows[row].response, made.values));
+  made.moved = std::max(known_->counted[row], known_->rows[row].response.fastest(made.values));
   made.row->counted = made.moved;
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;
@@ -378,7 +369,7 @@ Believed Belief::of(const Response& response) const {
     both += square(mean[q]) * before;
   }
   made.values = response.bounded(made.values);
-  made.moved = std::max(response.moved(made.values), fastest(response, made.values));
+  made.moved = std::max(response.moved(made.values), response.fastest(made.values));
   // What rows say of all quantities together takes the same part of both ends.
   const double left =
       known_ && both > 0 ? std::clamp(1 - known_->taken(priors_, place, mean) / both, 0.0, 1.0) : 1;

@@ -62,6 +62,11 @@ double Response::at(Unknown quantity, double value) const {
   return curves[static_cast<std::size_t>(quantity)](value);
 }
 
+double Response::fastest(const std::array<double, quantities>& values) const {
+  if (place.compute_is_measured) return of_one_gpu;
+  return of_one_gpu + values[static_cast<std::size_t>(Unknown::compute)];
+}
+
 double Response::moved(const std::array<double, quantities>& values) const {
   double moved = 0;
   for (std::size_t q = 0; q < quantities; ++q) moved += at(static_cast<Unknown>(q), values[q]);

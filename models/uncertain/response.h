@@ -67,8 +67,8 @@ struct Response {
   double waits_low = 0, waits_high = 0;
   // No quantity below these is possible: 0 or less. Towards them values take ever smaller steps.
   std::array<double, quantities> least = no_least;
-  // Logarithms over this step of the shortest that is possible, and of that of one GPU, of which
-  // several are no faster: with `compute` as described.
+  // Logarithms over this step of the shortest that is possible, and of that of one GPU, than
+  // which several take no less: with `compute` as described.
   double shortest = -std::numeric_limits<double>::infinity();
   double of_one_gpu = -std::numeric_limits<double>::infinity();
   Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
@@ -78,6 +78,9 @@ struct Response {
   [[nodiscard]] std::array<double, quantities> bounded(std::array<double, quantities> values) const;
   // Of a value within the bounds.
   [[nodiscard]] double at(Unknown quantity, double value) const;
+  // Of the shortest step that is no shorter than one GPU's, whose speed moves unless it was
+  // measured.
+  [[nodiscard]] double fastest(const std::array<double, quantities>& values) const;
   // By all quantities, within the bounds.
   [[nodiscard]] double moved(const std::array<double, quantities>& values) const;
 

@@ -122,10 +122,7 @@ StepTrace believed_trace(const PreparedPoint& prepared, const Composition& compo
   StepScale scale = scale_of(prepared, described.believed.values);
   const Seconds composed = composition.step(scale);
   const Seconds moved = step * std::exp(described.believed.moved);
-  const Seconds fastest =
-      step *
-      std::exp(described.response.of_one_gpu +
-               described.believed.values[static_cast<std::size_t>(uncertain::Unknown::compute)]);
+  const Seconds fastest = step * std::exp(described.response.fastest(described.believed.values));
   scale.whole = described.believed.row ? moved / composed : std::max(fastest / composed, 1.0);
   return composition.trace(scale);
 }
