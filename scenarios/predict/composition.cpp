@@ -238,15 +238,14 @@ uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
   return response_at(near, prepared, step, steps_of);
 }
 
-void give_bounds(const PreparedPoint& prepared, const cost::LeastTimes& calls,
-                 uncertain::Response& response) {
+void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster,
+                 const cost::LeastTimes& calls, uncertain::Response& response) {
   if (response.step <= Seconds(0)) return;
   const auto set = [&](Unknown quantity, Seconds least, Seconds predicted) {
     if (least <= Seconds(0) || predicted <= Seconds(0)) return;
     response.least[static_cast<std::size_t>(quantity)] = std::min(std::log(least / predicted), 0.0);
   };
-  const cost::LeastTimes wires =
-      cost::least_times(job_cluster(prepared.point), prepared.point.program);
+  const cost::LeastTimes wires = cost::least_times(cluster, prepared.point.program);
   set(Unknown::node_links, wires.node_links, calls.node_links);
   set(Unknown::network, wires.network, calls.network);
   const Seconds alone = prepared.time_at_peak;

@@ -67,8 +67,8 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 // products of one GPU at its peak. The median is no shorter than the step of one GPU, unless
 // several compute less of it; its interval may be, as that was measured once. `calls`: what they
 // are predicted to take, one after the other.
-void give_bounds(const PreparedPoint& prepared, const cost::LeastTimes& calls,
-                 uncertain::Response& response);
+void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster,
+                 const cost::LeastTimes& calls, uncertain::Response& response);
 
 // The same, looked at as far as descriptions may be wrong (models/uncertain/contradiction.h): from
 // some sixteen steps.

@@ -299,7 +299,7 @@ Prediction GroupForm::prediction(double correction) {
   made.response = response_of(prepared_, made.totals.step, [&](std::span<const StepScale> scales) {
     return scaled(times, overlapped, scales);
   });
-  give_bounds(prepared_, call_times(times), made.response);
+  give_bounds(prepared_, scenario_.cluster, call_times(times), made.response);
   made.belief = belief_;
   made.believed = belief_.of(made.response);
   if (belief_.is_conditioned()) {

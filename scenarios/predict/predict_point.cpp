@@ -138,7 +138,7 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
     return steps;
   };
   made.response = response_of(prepared, result.totals.step, steps_of);
-  give_bounds(prepared, composition.call_times(), made.response);
+  give_bounds(prepared, job_cluster(prepared.point), composition.call_times(), made.response);
   if (prepared.is_measured) {
     made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
     made.composed = composed_of(prepared, result);

@@ -167,6 +167,25 @@ void require_known(const Calibration& calibration, const topology::Cluster& node
                    "calibrate again with --cluster NAME, or with such a log");
 }
 
+Seconds shortest(const topology::Cluster& nodes, const CollectiveCall& call) {
+  const cost::LeastTimes wires = cost::least_times(nodes, call);
+  return std::max(wires.node_links, wires.network);
+}
+
+// Whether logs are faster than the wires of the described cluster, which is then not theirs.
+bool beats_wires(const cost::CollectiveFit& fit, const topology::Cluster& nodes,
+                 CollectiveCall call) {
+  return std::ranges::any_of(fit.samples(), [&](const cost::CollectiveSample& sample) {
+    topology::Cluster there = nodes;
+    if (sample.shape.ranks_per_node < there.gpus_per_node) {
+      there = there.first_of_nodes(sample.shape.ranks_per_node);
+    }
+    there.nodes = sample.shape.nodes;
+    call.count = ElementCount(sample.size.value() / call.element_size.value());
+    return sample.time < shortest(there, call);
+  });
+}
+
 Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
               PreparedPoint& prepared) {
   Applied applied;
@@ -192,15 +211,14 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
                        "calibrate again");
     }
     call->how = training::KnownCall{predicted.time, "calibrated"};
-    const cost::LeastTimes wires = cost::least_times(nodes, *call);
-    const Seconds shortest = std::max(wires.node_links, wires.network);
     const bool is_fitted = calibration.is_fitted(shape);
-    // Beyond the logs no time is shorter than the cluster's wires allow; logs say what they say.
-    const Seconds floor = is_fitted ? Seconds(0) : shortest;
+    const bool beats = beats_wires(*fit, nodes, *call);
+    // Beyond the logs no time is shorter than the cluster's wires allow, unless it is another's.
+    const Seconds floor = is_fitted || beats ? Seconds(0) : shortest(nodes, *call);
     const Seconds time = std::max(predicted.time, floor);
     call->how = training::KnownCall{time, "calibrated"};
     call->range = {std::max(predicted.low, floor) / time, std::max(predicted.high, time) / time};
-    applied.beats_wires = applied.beats_wires || (is_fitted && time < shortest);
+    applied.beats_wires = applied.beats_wires || beats;
     applied.other_group = applied.other_group || !is_fitted;
     applied.other_sizes = applied.other_sizes || is_beyond(*fit, call->size());
     applied.known.insert(call->collective);
