@@ -15,14 +15,12 @@ namespace {
 using uncertain::Unknown;
 
 constexpr std::size_t others_most = 4;
-// Of the front: each row is twice as fast as the one before, up to so many times the least cost,
-// beyond which time is dear.
+// Each row of the front is twice as fast as the one before, up to so many times the least cost.
 constexpr std::size_t front_rows = 6;
 constexpr double front_cost_most = 4;
 // What a plan nearby may cost, or take, over the best.
 constexpr double nearby_cost = 1.05, nearby_time = 1.1;
 
-// Everything that is looked for is the best of some plans.
 class Answering {
  public:
   Answering(const PlannedJob& job, const Grid& grid, Search& search, const Predictor& predictor)
@@ -190,8 +188,7 @@ class Answering {
     }
   }
 
-  // What a plan's figures hang on most, and what would say it: the number of one GPU, or calls by
-  // themselves in a node or between two.
+  // Which measurement a plan's figures need most: one GPU, or calls within a node or between two.
   void settle(const Row& row) {
     const Setup& setup = search_.setup(row.plan);
     const Machine& kind = machine(setup);

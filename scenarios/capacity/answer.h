@@ -10,7 +10,6 @@
 
 namespace paceline::capacity {
 
-// A plan and what it promises.
 struct Row {
   Plan plan;
   Promise promise;
@@ -41,11 +40,9 @@ struct Answer {
   // one before, up to four times the least cost.
   std::vector<Row> front;
   std::vector<Further> further;
-  // Where cost decides, the fastest for 5 % more; where time decides, the cheapest that takes 10 %
-  // more. nullopt: that is the best itself.
+  // The fastest for 5 % more cost, or the cheapest for 10 % more time. nullopt: the best itself.
   std::optional<Row> nearby;
-  // The plan of another machine that would cost less than the best if both are as likely; nullopt:
-  // none of those that were predicted.
+  // The plan of another machine that would cost less if both are as likely; nullopt: none.
   std::optional<Row> would_win;
   std::vector<Settling> settling;  // of the best, and of what would win
   std::size_t setups = 0, predicted = 0, refused = 0;
@@ -70,8 +67,7 @@ struct Today {
 void write_answer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                   const Predictor& predictor, Today today);
 
-// paceline.capacity/1: SI base units and the job's currency, the unit in the key. One object, ends
-// with a line break.
+// paceline.capacity/1: one object and a line break; SI units and the job's currency, in the keys.
 void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                 const Predictor& predictor);
 

@@ -24,9 +24,8 @@ Seconds compute_of(const Scenario& scenario) {
   return work.input + (work.forward() + work.backward()) * passes * slowest_rank(scenario, unsaid);
 }
 
-// The least that a step's logarithm is above its compute's with that probability: the least over
-// all that calls may make it longer, which is `longer` at least. A sum of lengths of vectors that
-// go along straight lines is convex.
+// The least, with that probability, that a step's logarithm exceeds its compute's, where calls add
+// `longer` or more. Sums of lengths of vectors that go along straight lines are convex.
 double moved_at_least(const uncertain::Place& place, double longer, const uncertain::Priors& priors,
                       double probability) {
   const auto deviation = [&](Unknown quantity) {
@@ -92,8 +91,7 @@ double sent_at_least(collectives::Collective collective, double among, bool swit
   }
 }
 
-// News of every rank goes from node to node: along a ring or chain through all of them, else, as
-// what a rank knows doubles at most with each message, through log2 of them.
+// News of every rank goes along all nodes of a ring or chain, else, doubling, through log2 of them.
 Seconds news_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
   using collectives::Collective;
   const auto* simulated = call.simulated();
@@ -110,7 +108,6 @@ Seconds news_at_least(const topology::Cluster& cluster, const training::Collecti
          rounds;
 }
 
-// What a call takes at least.
 Seconds call_at_least(const topology::Cluster& cluster, const training::CollectiveCall& call) {
   if (const auto* known = call.known()) return known->time;
   if (cluster.servers > 0 || call.group == training::Group::node ||

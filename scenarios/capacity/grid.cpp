@@ -17,8 +17,7 @@ namespace paceline::capacity {
 namespace {
 
 constexpr std::uint32_t batch_most = 1U << 20;
-// Batches and passes from a sixteenth of the most on: smaller ones compute less well, and no
-// sooner.
+// From a sixteenth of the most batches and passes on: smaller ones compute less well, no sooner.
 constexpr std::uint64_t batches_within = 16;
 
 std::string to_upper(std::string_view word) {

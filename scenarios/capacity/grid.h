@@ -40,7 +40,6 @@ struct LeftOut {
   std::string why;
 };
 
-// A machine in words.
 struct MachineWords {
   std::string network_kind;        // "EFA", "RDMA", "TCP"; empty: its setups are of one node
   bool speed_is_modelled = false;  // nobody measured one GPU's
@@ -48,11 +47,10 @@ struct MachineWords {
 
 // All setups of a job that are looked at:
 //   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below, and the most allowed
-//   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the
-//     one that is asked for exactly; from a sixteenth of the largest that fits
-//   - passes: powers of two up to what is allowed, from a sixteenth of that; of an exact global
-//   batch
-//     all that divide a GPU's part of it, up to 4,096
+//   - batches of a GPU, from a sixteenth of the largest that fits: powers of two, those that one
+//     GPU's speed was measured with, and the one that is asked for exactly
+//   - passes: powers of two from a sixteenth of what is allowed; of an exact global batch all that
+//     divide a GPU's part of it, up to 4,096
 //   - every strategy with every bucket cap of the job
 struct Grid {
   std::vector<Candidate> candidates;   // by machine, nodes, strategy, batch, passes
@@ -67,8 +65,7 @@ inline constexpr double memory_used_at_most = 0.9;
 // How many nodes are tried, ascending.
 [[nodiscard]] std::vector<std::uint32_t> node_counts(std::uint32_t most);
 
-// Precondition: the job has machines. Throws InputError where nothing fits, for the first reason;
-// Stopped.
+// Precondition: the job has machines. Throws Stopped; InputError, the first, where nothing fits.
 [[nodiscard]] Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors);
 
 }  // namespace paceline::capacity

@@ -32,7 +32,6 @@ class Predictor {
   [[nodiscard]] const std::string& first_refusal() const { return first_refusal_; }
 
  private:
-  // Ready to be predicted, or why it cannot be.
   struct Prepared {
     std::shared_ptr<const PreparedPoint> point;
     PointOutcome outcome;

@@ -15,8 +15,7 @@
 
 namespace paceline::capacity {
 
-// The time of a step: its logarithm follows Student's distribution, with its own scale on either
-// side of the likeliest value.
+// A step's time. Its logarithm is Student's, with its own scale on either side of the likeliest.
 struct Speed {
   Seconds step;              // likeliest
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
@@ -44,12 +43,10 @@ struct Losses {
 
 // The time from start to finish of some work.
 //
-// Failures come by themselves at a constant rate: Poisson. With a rate 1/M, segments of work T and
-// checkpoints C, and R for a restart, the expected time for each segment is
-// M exp(R/M) (exp((T + C)/M) - 1) (Daly, eq. 20). What a loss costs on average follows from it;
-// the number of losses is drawn, their cost is that average, of the likeliest step. Where no
-// checkpoints are made slow steps lose more than that: limits of 99 % are 6 to 17 % too short then,
-// of 90 % they are not.
+// Failures are Poisson. With a rate 1/M, segments of work T, checkpoints C and R for a restart, a
+// segment's expected time is M exp(R/M) (exp((T + C)/M) - 1) (Daly, eq. 20). The average cost of a
+// loss, of the likeliest step, follows from it; the number of losses is drawn. Without checkpoints
+// slow steps lose more: limits of 99 % are 6 to 17 % too short then, of 90 % they are not.
 class Finish {
  public:
   // Of samples.
@@ -88,8 +85,7 @@ struct Plan {
   return pricing == Pricing::spot ? machine.spot->price : *machine.price;
 }
 
-// What a plan promises. A limit is kept with the job's probability: at most that much time and
-// cost, at least that throughput.
+// A plan's time and cost at most, and throughput at least, each with the job's probability.
 struct Promise {
   Seconds median, limit;  // from start to finish
   Money median_cost, limit_cost;

@@ -256,7 +256,6 @@ class Writer {
     }
   }
 
-  // Those with the same answer together.
   void add_further() {
     if (answer_.further.empty() || !answer_.best) return;
     std::vector<std::pair<std::optional<Row>, std::vector<std::string>>> grouped;
@@ -286,7 +285,6 @@ class Writer {
     }
   }
 
-  // Whether another machine may be the better one, and what would tell.
   void add_sureness() {
     if (!answer_.best) return;
     for (const Row& other : answer_.others) {
@@ -317,7 +315,6 @@ class Writer {
     }
   }
 
-  // What the figures mean, what prices are of, how much was looked at, and what is not in it.
   void add_footing() {
     std::map<std::string, std::set<std::string>> dates;
     for (const Machine& one : job_.machines) {

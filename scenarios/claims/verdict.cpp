@@ -17,8 +17,7 @@ struct Rectangle {
   std::size_t axes = 0, count = 0;  // axes that matter; trials that count in it
 };
 
-// Of a pair of axes, by their values: how many trials count, and how many of them hold. Of one axis
-// alone, beside which is a single value.
+// Of two axes' values, or one axis's and a single value: how many trials count, and how many hold.
 struct Cells {
   std::vector<std::vector<std::size_t>> counted, held;
 };

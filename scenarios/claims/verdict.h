@@ -86,7 +86,6 @@ struct Claim {
 // Of all shipped ones, by name.
 [[nodiscard]] std::vector<Claim> load_shipped_claims();
 
-// A claim at one condition.
 struct Trial {
   std::vector<std::size_t> at;  // by axis, the index of its value
   std::optional<double> value;  // of the claim's quantity; empty where the condition does not count
@@ -110,14 +109,12 @@ class Predictions {
   std::map<std::string, Attempt> known_;  // by all that makes the scenario
 };
 
-// Predicts the claim at every condition, in the order of its grid, the last axis fastest. A
-// condition does not count where a strategy refuses it, a step does not fit its GPU, the quantity
-// is that of nothing (no communication to save), or what the claim takes as given is not so.
-// Throws InputError, BackendError and Stopped.
+// Predicts the claim at every condition in grid order, the last axis fastest. A condition does not
+// count where a strategy refuses it, a step does not fit its GPU, the quantity is a part of
+// nothing, or what the claim takes as given is not so. Throws InputError, BackendError and Stopped.
 [[nodiscard]] std::vector<Trial> put_to_test(const Claim& claim, Predictions& predictions);
 
-// Of two steps; those that are of one are of `after`. Empty where it is undefined: a part of
-// nothing. Precondition: both predicted.
+// Of two steps, or of `after` alone. Empty: a part of nothing. Precondition: both predicted.
 [[nodiscard]] std::optional<double> value_of(Quantity quantity, const PointOutcome& before,
                                              const PointOutcome& after);
 
@@ -138,8 +135,7 @@ struct Where {
   std::size_t count = 0;       // of the trials that count and are there
 };
 
-// Finds the largest such set; among equal ones, that of fewer axes. nullopt where a claim holds
-// nowhere. Precondition: trials of the whole grid.
+// The largest such set, of the fewest axes; nullopt: none. Precondition: trials of the whole grid.
 [[nodiscard]] std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
                                                   const std::vector<Trial>& trials);
 
@@ -163,8 +159,7 @@ struct Finding {
 // A paragraph a claim, then a line each. Where `with_conditions` a table of every condition, too.
 void write_text(std::ostream& out, const std::vector<Finding>& findings, bool with_conditions);
 
-// paceline.claims/1: ratios and parts as numbers (0.5 for 50 %). One object, ends with a line
-// break.
+// paceline.claims/1: one object and a line break; ratios and parts as numbers (0.5 for 50 %).
 void write_json(std::ostream& out, const std::vector<Finding>& findings, bool is_complete);
 
 }  // namespace paceline::claims

@@ -10,7 +10,6 @@
 
 namespace paceline::cli {
 
-// The options of `paceline collective --measure`.
 struct MeasureCallOptions {
   bool is_asked = false;
   std::string backend = "nccl", mode = "native", type = "float", timeout = "30s", secret_file;
@@ -25,7 +24,6 @@ struct MeasureCallOptions {
 // Of nccl-tests' word. Throws InputError.
 [[nodiscard]] DataType type_of_name(const std::string& name);
 
-// What `paceline collective` is asked.
 struct CollectiveOptions {
   std::string cluster, collective = "all_reduce", algorithm, library, gpus;
   std::string version, protocol, device, calibration;
@@ -39,7 +37,6 @@ struct CollectiveOptions {
 
   // What decides which calls are made, and how.
   [[nodiscard]] Task task() const;
-  // What chooses how a predicted call runs.
   [[nodiscard]] std::vector<std::pair<const char*, std::string>> of_prediction() const;
   [[nodiscard]] ElementSize element_size() const {
     return paceline::element_size(type_of_name(measured.type));

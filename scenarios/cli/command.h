@@ -46,8 +46,7 @@ void complain(const std::string& text);
 // exit code. Precondition: one has come (stop_request.h).
 [[nodiscard]] int say_stopped(const std::string& done);
 
-// Reads the arguments, runs the command and turns every exception into one line on standard error
-// and an exit code.
+// Runs the command; turns every exception into one line on standard error and an exit code.
 [[nodiscard]] int run_main(int argc, const char* const* argv);
 
 }  // namespace paceline::cli

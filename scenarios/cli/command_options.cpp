@@ -69,7 +69,6 @@ const Option& Option::suggests(const std::vector<std::string>& words) const {
 
 namespace {
 
-// An option that is given says something.
 std::string fault_of(const std::string& text) { return text.empty() ? "is empty" : ""; }
 
 // CLI11 takes -2 for 2^64 - 2.

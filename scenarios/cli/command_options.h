@@ -25,8 +25,7 @@ struct OptionValues {
 };
 using ValuesOfOptions = std::map<const CLI::Option*, OptionValues>;
 
-// An option that was added to a command; copies stand for the same one. Each function returns the
-// option itself.
+// An option of a command; copies stand for the same one. Functions return the option itself.
 class Option {
  public:
   Option(CLI::Option* option, ValuesOfOptions& values) : option_(option), values_(&values) {}
@@ -41,9 +40,8 @@ class Option {
   // Both ends included.
   const Option& in_range(int least, int most) const;
   const Option& one_of(const std::vector<std::string>& values) const;
-  // Names files that are read. A shipped one is found wherever the command runs: by its path from
-  // the root of a checkout, or, where `shipped_folder` is not empty, by its name in that folder
-  // (files/shipped_input.h).
+  // Names files that are read. A shipped one is found from any folder: by its path in the checkout,
+  // or by its name in `shipped_folder` unless that is empty (files/shipped_input.h).
   const Option& reads_files(std::string_view shipped_folder) const;
   // What shells offer for it; other values are for the command to judge.
   const Option& suggests(std::vector<std::string> (*words)()) const;
@@ -58,7 +56,6 @@ class Option {
 // outlive that; what it holds before is the default. A name without dashes is positional.
 class CommandOptions {
  public:
-  // The outputs of a command, by the names of their options.
   struct Output {
     std::string name;
     files::OutputFile* file;
@@ -87,7 +84,6 @@ class CommandOptions {
   std::string group_;  // empty: CLI11's own headings
 };
 
-// An option as shells see it.
 struct DescribedOption {
   std::vector<std::string> names;  // with dashes; none: it is an argument
   std::string description;

@@ -14,7 +14,6 @@ namespace paceline::cli {
 // --json, below the heading Output; `what` is written, such as "the table".
 Option add_json(CommandOptions app, files::OutputFile& json, const std::string& what);
 
-// The argument of commands that take a scenario, or several.
 template <class Value>
 Option add_scenario(CommandOptions& app, Value& path) {
   constexpr bool is_one = std::is_same_v<Value, std::string>;
@@ -31,7 +30,6 @@ Option add_secret_file(CommandOptions& app, std::string& path);
 [[nodiscard]] std::vector<std::string> shipped_models();
 [[nodiscard]] std::vector<std::string> shipped_presets();
 [[nodiscard]] std::vector<std::string> shipped_device_names();
-// All backends, built or not.
 [[nodiscard]] std::vector<std::string> backend_names();
 // Of all-reduces and others, each name once.
 [[nodiscard]] std::vector<std::string> algorithm_names();
@@ -41,7 +39,6 @@ Option add_secret_file(CommandOptions& app, std::string& path);
 // Whether an input that may be a log or a scenario is one of these: by its name.
 [[nodiscard]] bool is_scenario(const std::string& path);
 
-// What commands that read logs of collectives may be told of them.
 struct LogCommandOptions {
   std::string collective, least_size;
   std::uint32_t gpus = 0, nodes = 0;

@@ -55,7 +55,6 @@ std::string quoted(std::string_view text, std::string_view special) {
 
 // ---- bash (Programmable Completion in its manual)
 
-// What completes a value: files, words, both or nothing.
 std::string bash_values(const OptionValues& values) {
   std::string actions;
   if (const auto words = words_of_values(values); !words.empty()) {

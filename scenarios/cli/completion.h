@@ -15,10 +15,8 @@ struct DescribedCommand {
   std::vector<DescribedOption> options;
 };
 
-// Every command with its options, as the registry has them.
 [[nodiscard]] std::vector<DescribedCommand> describe_commands();
 
-// Shells that there are scripts for.
 inline constexpr std::string_view completed_shells[] = {"bash", "zsh", "fish"};
 
 // The script for one of these; `source <(paceline completion bash)` completes from then on. Options

@@ -9,8 +9,7 @@ namespace paceline::cli {
 
 inline constexpr std::size_t help_width = 80;  // columns
 
-// Lines broken between words where they are longer than `width` columns; what goes on is indented
-// as the descriptions of options are. A word that is longer stays whole.
+// Breaks lines of more than `width` columns between words; the rest is indented like descriptions.
 [[nodiscard]] std::string wrapped(std::string_view help, std::size_t width = help_width);
 
 // Three commands to begin with, as Command::examples.
@@ -19,15 +18,13 @@ inline constexpr std::string_view first_examples =
     "collective dgx1-v100 --gpus 16 --max 64MiB\n"
     "capacity scenarios/library/jobs/resnet50-90-epochs.yaml";
 
-// Examples of a command, as Command has them, under a heading.
 [[nodiscard]] std::string examples_text(std::string_view examples);
 
 // Exit codes and environment variables, which stand below the help of `paceline`.
 [[nodiscard]] std::string help_of_all_commands();
 
 // What is wrong with the words after `paceline`, in one line with a hint; empty where only the
-// command itself can say it. `commands` are their names, `options` those of the command that is
-// named, with dashes, and `unexpected` its words that it has no place for.
+// command can say it. `options`: of that command, with dashes; `unexpected`: words without a place.
 [[nodiscard]] std::string fault_of_command(std::span<const std::string> words,
                                            std::span<const std::string> commands);
 [[nodiscard]] std::string fault_of_options(const std::string& command,

@@ -24,7 +24,6 @@ constexpr std::size_t chakra_ranks_max = 64;
 // Points whose steps a page shows: of more nobody looks at each.
 constexpr std::size_t steps_on_page_max = 64;
 
-// Every point's predicted and measured steps.
 std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes) {
   std::vector<traces::TraceRun> runs;
   for (const PointOutcome& outcome : outcomes) {
@@ -90,8 +89,7 @@ int say_check(const std::vector<PointOutcome>& outcomes) {
   return exit_done;
 }
 
-// In one line: which point has no result and why, and what became of the others. Returns the exit
-// code.
+// Says which point has no result and why, and what became of the others; returns the exit code.
 int say_failure(const std::vector<PointOutcome>& outcomes) {
   std::vector<const PointOutcome*> failed;
   for (const PointOutcome& one : outcomes) {

@@ -24,7 +24,6 @@ struct ReportOutput {
 
   // Returns the option of --markdown.
   Option add_markdown_to(CommandOptions& app);
-  // --assumptions, of reports that make some.
   void add_assumptions_to(CommandOptions& app);
 
   // Writes the report through `write` to standard output, unless `is_taken` or Markdown goes there,
@@ -39,7 +38,6 @@ struct ReportOutput {
 // What a result is called: its scenario's or job's name, else its document's.
 [[nodiscard]] std::string name_of(const page::Document& document);
 
-// --html of a command: its result as a page.
 struct PageOutput {
   files::OutputFile html;
 
@@ -50,7 +48,6 @@ struct PageOutput {
                       const std::function<std::vector<page::Document>()>& documents);
 };
 
-// What a command found: for people, as JSON, and as a page.
 struct ResultOutput {
   ReportOutput report;
   files::OutputFile json;
@@ -58,7 +55,6 @@ struct ResultOutput {
 
   // --json; `what` is written, such as "the table".
   void add_json_to(CommandOptions& app, const std::string& what);
-  // And --assumptions, --markdown and --html.
   void add_to(CommandOptions& app, const std::string& what);
 
   // As write_text() and write_json() write it; a page shows it under that heading.
@@ -74,8 +70,7 @@ struct ResultOutput {
              const std::optional<std::string>& scenario = std::nullopt);
 };
 
-// Writes runs side by side as a Chrome/Perfetto timeline, at most 64 ranks of each, to an output
-// that is open.
+// Writes runs as one Chrome/Perfetto timeline, at most 64 ranks of each; the file is open.
 void write_timeline(files::OutputFile& file, const std::vector<traces::TraceRun>& runs);
 
 // Writes runs as a file of step traces. Throws InputError for what such a file cannot hold.

@@ -44,7 +44,6 @@ int done(int exit_code, const PlainOutput& output) {
   throw BackendError("standard output", what);
 }
 
-// What a command is to run, and where it writes.
 struct Attached {
   CLI::App* app;
   std::vector<CommandOptions::Output> outputs;
@@ -52,8 +51,7 @@ struct Attached {
   Action action;
 };
 
-// A command's summary as a sentence; options with no more beside them than what they take, as
-// ranges and what excludes what are said when they are broken.
+// Leaves out of the help what errors say: ranges, and which options exclude each other.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() {
@@ -76,7 +74,6 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// Groups of options stand apart by one empty line.
 std::string without_double_gaps(std::string text) {
   for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
     text.erase(at, 1);
@@ -102,7 +99,6 @@ void add_commands(CLI::App& app, std::vector<Attached>& all) {
   }
 }
 
-// What CLI11 has found, in words of ours where they are clearer.
 std::string fault_of(const CLI::ParseError& error, const std::vector<std::string>& words,
                      std::span<const Attached> all, const CLI::App& app) {
   std::vector<std::string> names;
@@ -175,8 +171,7 @@ bool is_set(const char* name, std::string_view but_for) {
   return value != nullptr && *value != '\0' && value != but_for;
 }
 
-// What is no terminal gets plain text, unless CLICOLOR_FORCE asks for a terminal's. NO_COLOR
-// (no-color.org) and a terminal that knows no sequences leave bars.
+// Plain but for terminals and CLICOLOR_FORCE; NO_COLOR (no-color.org) and dumb terminals keep bars.
 TextForm form_of_output() {
   if (!is_set("CLICOLOR_FORCE", "0") && ::isatty(STDOUT_FILENO) != 1) return {};
   const char* const terminal = std::getenv("TERM");
@@ -186,8 +181,7 @@ TextForm form_of_output() {
           .has_blocks = has_utf8_locale()};
 }
 
-// What nothing catches ends the process at once. What is said of memory then is ready before.
-// Empty: it is said.
+// Said when nothing catches an error; made before, as memory may be short. Empty: it was said.
 constexpr std::string_view words_before_the_limit_is_known =
     "paceline: there is not enough memory to begin\n";
 std::string_view last_words = words_before_the_limit_is_known;

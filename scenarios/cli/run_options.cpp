@@ -31,8 +31,7 @@ std::size_t width_of_errors() {
 
 constexpr const char* erased = "\r\033[K";
 
-// A line on a terminal's standard error that says where a command is, anew each second; it is gone
-// when nothing goes on any more.
+// A line on a terminal's standard error that says where a command is, anew each second.
 class ProgressLine {
  public:
   ProgressLine() : since_(Clock::now()), thread_([this] { run(); }) {}

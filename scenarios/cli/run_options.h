@@ -10,14 +10,12 @@
 
 namespace paceline::cli {
 
-// "2/5 points; 8192 GPUs: 34s of about 60s", cut to so many characters. `since`: how long what is
-// being done goes on.
+// "2/5 points; 8192 GPUs: 34s of about 60s", cut to `width`; what is being done began `since` ago.
 [[nodiscard]] std::string progress_text(const Progress& progress, Seconds since, std::size_t width);
 
 // A progress line on standard error when that is a terminal; else nothing.
 [[nodiscard]] TellProgress tell_on_terminal();
 
-// Options that all commands which run scenarios share.
 struct SharedOptions {
   std::vector<std::string> settings;  // path=value
   std::vector<std::string> known;     // path=value,path=value

@@ -169,7 +169,6 @@ double within(double all, double limit) {
   return std::copysign(std::min(std::abs(all), std::abs(limit)), all);
 }
 
-// Of all calls of a side, in seconds.
 struct Transfers {
   double all = 0, latency = 0, bandwidth = 0;
   double skew = 0;
@@ -344,14 +343,12 @@ double slope_of(const std::vector<Sample>& samples) {
   return weighted_median(std::move(slopes));
 }
 
-// The height of the line over size 0.
 double height_of(const std::vector<Sample>& samples, double slope) {
   std::vector<std::pair<double, double>> heights;
   for (const Sample& one : samples) heights.emplace_back(one.time - slope * one.size, one.calls);
   return weighted_median(std::move(heights));
 }
 
-// A line through 0.
 double time_per_byte(const std::vector<Sample>& samples) {
   double time = 0, size = 0;
   for (const Sample& one : samples) {

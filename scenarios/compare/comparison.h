@@ -71,8 +71,7 @@ struct Difference {
   Seconds step;
   Seconds parts[causes];  // by Cause
   NetworkPart network = NetworkPart::split;
-  // Whether it is more than noise: than twice the deviations (MAD) of both sides together, and than
-  // a thousandth of the step.
+  // More than noise: than twice both sides' deviations (MAD), and than a thousandth of the step.
   bool is_clear = false;
 
   [[nodiscard]] Seconds part(Cause cause) const { return parts[static_cast<std::size_t>(cause)]; }
@@ -126,9 +125,8 @@ struct Comparison {
 // How many times A's throughput B has.
 [[nodiscard]] double speedup(const PointPair& pair);
 
-// Pairs of points with the same GPUs and the same values of the same axes, in A's order. Two files
-// of one point each, of the same axes, are a pair whatever their GPUs. Of no kind: what was
-// measured where it was, else what was predicted.
+// Pairs of points with the same GPUs and axes, in A's order; two files of one point each pair by
+// axes alone. Of no kind: what was measured, else predicted.
 [[nodiscard]] Comparison compare(const ResultFile& a, const ResultFile& b,
                                  std::optional<Kind> kind);
 

@@ -136,8 +136,7 @@ std::optional<std::string> torch_in(const fs::path& packages) {
   return torch.string() + version_in(torch);
 }
 
-// Where CPython of a prefix keeps packages (site.py), and Debian's, which calls them dist-packages;
-// the newest version first.
+// Where CPython (site.py) and Debian (dist-packages) keep packages; the newest version first.
 std::vector<fs::path> packages_of(const fs::path& prefix) {
   std::vector<fs::path> packages;
   for (const fs::path& lib : {prefix / "lib", prefix / "local/lib", prefix / "lib64"}) {

@@ -12,8 +12,7 @@
 
 namespace paceline::doctor {
 
-// What this machine can record training with. Files are looked for, and nothing is started: an
-// interpreter alone takes seconds where its disk is slow.
+// What this machine can record training with. Nothing is started: interpreters may take seconds.
 struct TracingTools {
   std::optional<std::string> torch;  // its folder, with the version behind it where a file says
   std::optional<std::string> nsys;   // paths of programs
@@ -46,7 +45,6 @@ constexpr auto fields_of(const BackendState*) {
                 field("missing", &BackendState::missing));
 }
 
-// What this machine has.
 struct Examination {
   std::string simulator;          // SimGrid's version
   std::string simulator_missing;  // why paceline-sim cannot be used; empty when it can
@@ -73,8 +71,7 @@ void write_text(std::ostream& out, const Examination& machine);
 // paceline.doctor/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Examination& machine);
 
-// What the driver calls the GPUs here, one by one: nvidia-smi says it where there is one; else what
-// backends found. Empty: none.
+// The GPUs one by one as nvidia-smi names them; else as backends do. Empty: none.
 [[nodiscard]] std::vector<std::string> gpu_names(const Examination& machine);
 
 struct Recommendation {
@@ -83,14 +80,12 @@ struct Recommendation {
   std::string why;
 };
 
-// The backend to use for "gpus", "cpus" or "mpi": of those whose rows are for that the last that
-// works on this machine. Null: there is none.
+// The last backend for "gpus", "cpus" or "mpi" that works on this machine. Null: there is none.
 [[nodiscard]] const BackendState* find_backend_for(std::string_view use,
                                                    const Examination& machine);
 
-// One recommendation for each of these uses, as practitioners choose: for GPUs a process each; for
-// ranks on CPUs, and for several processes on one GPU; for the MPI of a supercomputer, which also
-// needs mpirun or a Slurm job.
+// One per use: for GPUs a process each; for ranks on CPUs, or several on one GPU; for the MPI of a
+// supercomputer, which also needs mpirun or a Slurm job.
 [[nodiscard]] std::vector<Recommendation> recommend(const Examination& machine);
 
 // A tool that records training for `paceline import`, and how to use it.

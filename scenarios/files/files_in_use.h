@@ -14,9 +14,8 @@ namespace paceline::files {
 // Which file it is, whatever it is called: its device and its inode.
 using FileIdentity = std::pair<dev_t, ino_t>;
 
-// Remembers what this process reads and writes, so that no output overwrites an input or another
-// output. Only regular files count: any number of outputs may go to /dev/null. Several threads may
-// call it.
+// Remembers regular files that this process reads and writes, so that no output overwrites an input
+// or another output. Thread-safe.
 class FilesInUse {
  public:
   [[nodiscard]] static FilesInUse& of_process();

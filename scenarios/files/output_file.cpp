@@ -76,8 +76,7 @@ class FileBuffer : public std::streambuf {
   std::vector<char> block_;
 };
 
-// The number of an open file that the path is another name of: writing it anew would begin at its
-// start again.
+// The number of an open file that the path names, as writing it anew would begin at its start.
 std::optional<int> open_file_of(std::string_view path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;

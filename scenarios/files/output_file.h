@@ -55,8 +55,7 @@ class OutputFile {
   // Finds out whether it can be written, before anything is run. Throws InputError when it cannot,
   // or is another output or an input (files_in_use.h); BackendError when the machine fails.
   void open();
-  // Writes through `write`, whole or not at all. Precondition: open. Throws as open() does, and
-  // what `write` throws.
+  // Writes whole or not at all. Precondition: open. Throws as open() and `write` do.
   void write(const std::function<void(std::ostream&)>& write);
   // The same of one that is asked for; else nothing.
   void write_if_asked(const std::function<void(std::ostream&)>& write);

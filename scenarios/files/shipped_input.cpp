@@ -9,8 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder that has scenarios/library: share/paceline of an installation, or the root of the
-// checkout, whose programs are in build/PRESET/bin.
+// Has scenarios/library: an installation's share/paceline, or the checkout of build/PRESET/bin.
 std::optional<fs::path> root_of_shipped() {
   std::error_code unknown;
   const fs::path self = fs::read_symlink("/proc/self/exe", unknown);

@@ -17,9 +17,8 @@ namespace {
 
 using Settings = std::vector<ScenarioFile::Setting>;
 
-// How far the logarithms of the two may be from what the scenario says: a host's share of a
-// message's latency is often many times the wire's; a bandwidth is seldom less than half of its
-// data sheet's.
+// Of the logarithms: hosts often add many times the wire's latency; a bandwidth is seldom less than
+// half of its data sheet's.
 const stats::Parameters prior_deviations{2.0, 0.5};
 constexpr double call_deviation = 0.05;  // of a measured call, relative
 constexpr Seconds least_latency{1e-6};   // where a fit begins when the scenario says none

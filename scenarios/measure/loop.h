@@ -9,8 +9,7 @@
 
 namespace paceline {
 
-// A network as its collectives were found to see it: what a message costs beyond its bytes, and how
-// many of those a link carries, whatever a data sheet says.
+// A network as its collectives see it: a message's cost beyond its bytes, and a link's bandwidth.
 struct NetworkFit {
   std::string section;  // cluster.network, or cluster.intra_node where all ranks share a node
   Seconds latency;
@@ -30,8 +29,7 @@ struct NetworkFit {
 
 struct LoopResult {
   std::optional<NetworkFit> fit;  // empty: it was stopped before
-  // Points with as many GPUs as were fitted, marked so, then the others: measured and predicted
-  // with the fitted network.
+  // The points that were fitted, marked so, then the others: measured and predicted by the fit.
   std::vector<PointOutcome> outcomes;
   bool is_complete = false;  // no point is missing, and none has not all
 };
@@ -41,12 +39,11 @@ struct LoopOptions {
   RunOptions run;
 };
 
-// Measures a scenario's points with few GPUs, fits its network to the collective calls in them,
-// predicts the points with more, and measures those. Nothing of the latter is used before. When it
-// is to stop (stop_request.h), with what was measured by then.
+// Measures points with few GPUs, fits the network to their collective calls, predicts the points
+// with more, then measures those. A stop (stop_request.h) returns what was measured.
 //
-// Throws InputError when the sweep lacks numbers of GPUs to fit or to predict, or a measurement
-// makes no calls; and as run_scenario and measure_scenario do.
+// Throws InputError when the sweep lacks GPUs to fit or to predict, or a measurement makes no
+// calls; and as run_scenario and measure_scenario do.
 [[nodiscard]] LoopResult validate_by_loop(const std::string& path,
                                           const std::vector<ScenarioFile::Setting>& settings,
                                           const LoopOptions& options);

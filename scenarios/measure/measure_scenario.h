@@ -22,13 +22,11 @@ struct MeasureOptions {
   bool keep_traces = false;
 };
 
-// Measures the points of a run on hardware, by paceline-worker, and lays what was measured beside
-// what was predicted; `outcomes` are run_scenario's or points_to_measure's of the same points.
-// Points of one backend and as many ranks share their processes. When a rank is lost the rest is
-// not measured: the outcomes say which failed and why, and keep the steps that were done.
+// Measures a run's points by paceline-worker and adds that to `outcomes` (of run_scenario or
+// points_to_measure). Points of one backend and number of ranks share processes. When a rank is
+// lost the rest is not measured: outcomes say which failed and why, and keep the steps done.
 //
-// Throws InputError when the worker says that what was asked for cannot be, BackendError when it
-// cannot be started.
+// Throws InputError when the worker refuses, BackendError when it cannot be started.
 void measure_scenario(Preparer& points, const MeasureOptions& options,
                       std::vector<PointOutcome>& outcomes);
 

@@ -30,8 +30,7 @@ std::vector<std::string> rank_command(const RankGroup& group, const std::string&
   return command;
 }
 
-// Numbers and names are told as they are; other texts may hold anything, and need not be shown to
-// the other ranks.
+// Numbers and names are shown to the other ranks; other texts may hold anything.
 bool is_shown(const std::string& text) {
   constexpr std::size_t longest = 32;
   const auto is_plain = [](unsigned char c) {

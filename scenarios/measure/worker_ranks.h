@@ -32,16 +32,14 @@ struct RankGroup {
   friend auto operator<=>(const RankGroup&, const RankGroup&) = default;
 };
 
-// What became of a point. Without a reply ranks were lost, with all of this group: `lost` says
-// why, and `steps` has those that were done by then.
+// A point's outcome. Without a reply the group's ranks are lost: `lost` says why, `steps` how far.
 struct Measured {
   std::optional<traces::Reply> reply;
   std::vector<Seconds> steps;
   std::optional<PointFailure> lost = std::nullopt;
 };
 
-// The ranks of a group, each a paceline-worker; this process speaks with the one of rank 0. They
-// end with it.
+// The ranks of a group, each a paceline-worker, which end with it; this process speaks with rank 0.
 class WorkerRanks {
  public:
   // Whether this process starts all of them, on this machine, or a launcher the others.
@@ -73,13 +71,11 @@ void share_secret(const std::string& path);
 // Throws InputError for a secret where this command starts its ranks itself. Empty: none.
 void refuse_secret_of_own_ranks(const std::string& path);
 
-// The ranks of a launcher that started this command in every process (torchrun, mpirun, srun).
-// `group_of` says for a number of ranks what they measure; it may throw. `task` says what this
-// process was asked to do, a text for each name, which has none of " =#": a rank whose texts are
-// not those of rank 0 is refused, and all end with exit code 2.
+// The ranks of a launcher that started this command in every process (torchrun, mpirun, srun); none
+// without one. `group_of` says what a number of ranks measure; it may throw. `task`: what this
+// process was asked, a text per name with none of " =#"; where ranks differ all end with code 2.
 //
-// Nothing where this process is not one of several of a launcher's. Ranks other than 0 become a
-// paceline-worker and do not return. To be called before anything takes long: they wait for rank 0.
+// Other ranks become a paceline-worker and do not return. To be called early: they wait for rank 0.
 //
 // Throws InputError when the launcher's variables contradict each other, BackendError when
 // paceline-worker cannot be started.
@@ -87,9 +83,8 @@ using Task = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] WorkerRanksPtr join_launcher(
     const std::function<RankGroup(std::uint32_t ranks)>& group_of, const Task& task);
 
-// The other ranks of a launcher, if there are any, end with `line` and exit code 2 in place of
-// waiting for this one. Takes as long as ranks have to meet at most; does nothing once
-// join_launcher has begun to.
+// Ends a launcher's other ranks with `line` and exit code 2. Takes at most as long as ranks have to
+// meet; does nothing once join_launcher has begun.
 void tell_launched_ranks(const std::string& line) noexcept;
 
 }  // namespace paceline

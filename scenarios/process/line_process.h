@@ -13,9 +13,8 @@
 
 namespace paceline {
 
-// A program that lies in the folder of this one, whatever link this one was called by, so that a
-// build or an installation is moved as a whole. Throws BackendError where this build was made
-// without it, with what works without.
+// A program in this one's folder, links resolved, so that builds move as a whole. Throws
+// BackendError where this build was made without it, with what works without.
 [[nodiscard]] std::string executor_path(const std::string& name);
 
 struct ExecutorCommand {
@@ -43,8 +42,7 @@ class LineProcess {
     bool too_late = false;
   };
 
-  // Sends a line and waits for one. No limit: for as long as it lives. Throws Stopped
-  // (stop_request.h).
+  // Sends a line and waits for one; without a limit, as long as it lives. Throws Stopped.
   Answer ask(const std::string& line, const std::optional<Seconds>& limit);
   // Waits for one more line.
   Answer listen(const std::optional<Seconds>& limit);
@@ -52,8 +50,7 @@ class LineProcess {
   void kill() const;
   // Asks it to end, and its children with it.
   void terminate() const;
-  // Waits for the process to end, when its input does. Its exit status, 128 and the number for a
-  // signal. May be called again.
+  // Waits for its end, when its input ends: exit status, or 128 + a signal's number. Repeatable.
   int end();
   // Whether it was ended because it was stopped for too long.
   [[nodiscard]] bool was_stopped() const { return was_asked_to_end_; }

@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* variable = "PACELINE_MEMORY";
 
-// Private memory that can be written counts, as files that are mapped and address space that is
-// only reserved take none.
+// Only private, writable memory counts: mapped files and reserved address space take none.
 constexpr auto resource = RLIMIT_DATA;
 
 std::optional<rlimit> before;
@@ -54,8 +53,7 @@ void take_least(const fs::path& root, const fs::path& group, const char* name,
   }
 }
 
-// A line of /proc/self/cgroup is NUMBER:CONTROLLERS:GROUP, with no controllers in version 2
-// (cgroups(7)).
+// /proc/self/cgroup has NUMBER:CONTROLLERS:GROUP, with no controllers in version 2 (cgroups(7)).
 std::optional<Bytes> memory_of_cgroups() {
   std::optional<Bytes> least;
   std::ifstream groups("/proc/self/cgroup");

@@ -4,9 +4,8 @@
 
 namespace paceline {
 
-// SIGINT, SIGTERM and SIGHUP (the terminal is gone) as a request, for as long as it lives: what
-// waits for another process stops waiting, and what is done by then can still be written. The
-// second signal ends the process as it would without this. One at a time in a process.
+// While it lives, the first SIGINT, SIGTERM or SIGHUP (the terminal is gone) only ends waits for
+// other processes, so that what is done can be written; the second ends the process. One at a time.
 class StopRequest {
  public:
   StopRequest();
@@ -20,8 +19,7 @@ class StopRequest {
   [[nodiscard]] static int file();
   // Throws Stopped once one has come.
   static void check();
-  // Whether one has come, or comes in a moment: a child that died of a signal may have had it
-  // first.
+  // Whether one has come or soon will: a child that died of a signal may have had it first.
   [[nodiscard]] static bool is_made_or_comes();
 };
 

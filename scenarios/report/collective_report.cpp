@@ -45,7 +45,6 @@ std::string in_us(const std::optional<Seconds>& time) {
   return fmt::format("{:.{}f}", us, us >= 10'000 ? 0 : us >= 100 ? 1 : 2);
 }
 
-// Time, bandwidths and wrong elements of one way.
 std::string half_of_row(Bytes size, const std::optional<RepeatedTime>& way, double factor) {
   constexpr const char* columns = "  {:>7} {:>7} {:>7} {:>7}";
   if (!way) return fmt::format(columns, "N/A", "N/A", "N/A", "N/A");

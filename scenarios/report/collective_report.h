@@ -11,7 +11,6 @@
 
 namespace paceline {
 
-// A call as it was predicted.
 struct PredictedCall {
   Bytes size;
   std::string protocol;  // of the library; may be empty
@@ -26,7 +25,6 @@ struct PredictedCall {
   [[nodiscard]] Seconds high() const { return time() * call().range.high; }
 };
 
-// A collective at several sizes.
 struct PredictedCalls {
   collectives::Collective collective;
   RankCount ranks;
@@ -42,7 +40,6 @@ void write_text(std::ostream& out, const PredictedCalls& calls);
 // paceline.collective/1
 void write_json(std::ostream& out, const PredictedCalls& calls);
 
-// A call that was measured.
 struct MeasuredCall {
   training::CollectiveCall call;
   RepeatedTimes times;
@@ -62,9 +59,8 @@ struct MeasuredCalls {
   [[nodiscard]] std::uint64_t wrong_elements() const;
 };
 
-// The table of nccl-tests, line by line, and our own columns behind it: what comes before the rows,
-// the last row, and what comes behind them (what was wrong in all, and the mean of the bus
-// bandwidths).
+// Parts of the table: what precedes the rows (nccl-tests' columns, then ours), the last row, and
+// what follows: the number of wrong elements and the mean bus bandwidths.
 void write_head(std::ostream& out, const MeasuredCalls& calls);
 void write_last_row(std::ostream& out, const MeasuredCalls& calls);
 void write_end(std::ostream& out, const MeasuredCalls& calls);

@@ -106,7 +106,6 @@ void write_groups(std::ostream& out, const Cluster& cluster) {
   table.write(out);
 }
 
-// Which NIC of the node each GPU uses, where groups say so.
 void write_nics(std::ostream& out, const Cluster& cluster) {
   const auto& groups = cluster.intra_node.pcie_tree->groups;
   const auto has_nics = [](const PcieGroup& group) { return !group.nics.empty(); };
@@ -168,7 +167,6 @@ void write_links(std::ostream& out, const Cluster& cluster, const Fabric& fabric
   table.write(out);
 }
 
-// The links that a transfer crosses, in the order of its travel.
 std::vector<Link> links_of(const Fabric& fabric, const topology::Path& path) {
   std::vector<Link> links;
   for (const topology::LinkId link : fabric.links_of(fabric.out_ports()[path.out])) {

@@ -13,9 +13,8 @@ namespace paceline {
 [[nodiscard]] std::string link_sharers(const topology::Link& link,
                                        const topology::Cluster& cluster);
 
-// A cluster as predictions see it, for people: what joins its GPUs; each distinct kind of link, how
-// many there are and who shares one; and one transfer from GPU 0 over each kind of path, with its
-// links, its latency and its bandwidth without other traffic.
+// For people: what joins a cluster's GPUs; each kind of link, their number and who shares one; and
+// one transfer from GPU 0 over each kind of path, without other traffic.
 // Cost: O(links + endpoints).
 void write_cluster(std::ostream& out, const topology::Cluster& cluster);
 

@@ -13,8 +13,7 @@
 
 namespace paceline {
 
-// RFC 4180: quoted where a comma, a quote or a line break would mislead. A text that a spreadsheet
-// would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
+// Quoted by RFC 4180; an apostrophe before what looks like a formula (OWASP, "CSV Injection").
 std::string csv_cell(const std::string& text) {
   const std::size_t first =
       std::min(text.find_first_not_of(' '), text.size());  // blanks are trimmed
@@ -75,7 +74,6 @@ void write_csv(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   }
 }
 
-// A point with what decides how much of it is written.
 struct WrittenPoint {
   const PointOutcome& outcome;
   bool with_calls;

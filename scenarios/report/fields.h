@@ -29,8 +29,7 @@ struct PointColumn {
 // In the order of CSV.
 [[nodiscard]] std::span<const PointColumn> point_columns();
 
-// A point of paceline.result/1; `with_calls`: also those of a prediction that nothing was measured
-// beside.
+// A point of paceline.result/1; `with_calls`: also the calls of points that were not measured.
 void write_point(JsonWriter& json, const PointOutcome& outcome, bool with_calls);
 
 // Cells of a CSV, in quotes where they need them.

@@ -11,7 +11,6 @@
 
 namespace paceline {
 
-// Of rows that are judged together.
 struct KnownFigures {
   double rows = 0, mean = 0, median = 0, max = 0, unconditioned = 0;
   double constant_efficiency = 0, no_overlap = 0;
@@ -63,7 +62,6 @@ std::string text_of(const std::optional<NetworkKnowledge>& network) {
   return network ? std::string(to_text(*network)) : "some of either";
 }
 
-// Where communication decides something.
 void write_decisive(std::ostream& out, const LeftOut& judged) {
   double points = 0, sources = 0, predicted = 0, no_overlap = 0, constant = 0;
   for (const LeftOutSource& left : judged.sources) {

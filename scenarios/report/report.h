@@ -10,8 +10,7 @@ namespace paceline {
 
 // A run in one of the result formats. All write the same points in the same order.
 
-// For people: a row a point, predicted | measured | error, then what was assumed and a summary of
-// the errors of the points that count.
+// For people: predicted | measured | error of each point, then assumptions and a summary of errors.
 void write_table(std::ostream& out, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes);
 

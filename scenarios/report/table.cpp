@@ -22,8 +22,7 @@
 namespace paceline {
 namespace {
 
-// How much a decision may change by a remark: what is not so, what to do next, then where figures
-// come from.
+// Remarks by how much they may change a decision: faults, next steps, then sources of figures.
 namespace weight {
 constexpr int does_not_fit = 8, contradiction = 7, bound = 6, error = 5, measure_next = 4;
 constexpr int widest = 3, network = 2, losses = 2, source = 1;
@@ -38,7 +37,6 @@ std::string error_text(const PointOutcome& outcome) {
   return fmt::format("{:+.1f}%{}", *error, outcome.measured->known ? " known" : "");
 }
 
-// Which columns a table has beside those that all have.
 struct Columns {
   bool gpus;         // none of the axes is
   bool predicted;    // some point was to be
@@ -74,7 +72,6 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
   return header;
 }
 
-// How far the step may be off, down and up.
 std::string interval_text(const PointOutcome& outcome) {
   if (!outcome.predicted) return "";
   const Seconds step = outcome.predicted->totals.step;
@@ -131,7 +128,6 @@ std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& colu
   return row;
 }
 
-// How well the step is predicted, and what of it is known.
 void add_error(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   std::vector<double> errors;
   for (const PointOutcome& outcome : outcomes) {
@@ -145,7 +141,6 @@ void add_error(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
                           summary.max_absolute, summary.bias));
 }
 
-// Where what was measured comes from.
 void add_sources(Remarks& remarks, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
   std::set<std::string> sources;
@@ -264,8 +259,7 @@ void add_memory(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   remarks.add_detail(
       fmt::format("memory, at most: {}: {}; without CUDA context, libraries and workspaces",
                   at_most, memory_parts(*fullest->memory)));
-  // A context, its libraries and their workspaces take a tenth of most GPUs (capacity keeps as
-  // much free, scenarios/capacity/README.md).
+  // Contexts, libraries and workspaces take a tenth of most GPUs (scenarios/capacity/README.md).
   constexpr double nearly_full = 0.9;
   if (too_large > 0) {
     std::string fault = "memory: does not fit: " + at_most;
@@ -351,8 +345,7 @@ void add_bar(TextTable& table, const PointOutcome& outcome) {
   if (speedup) table.add_bar("efficiency", *speedup / outcome.gpus);
 }
 
-// The points that have the text, as few words as tell them: all of a number of GPUs, names of two,
-// or how many.
+// The points that have the text, briefly: all of a number of GPUs, two names, or how many.
 std::string points_of(const std::string& text, const std::vector<PointOutcome>& outcomes) {
   std::vector<const PointOutcome*> having;
   std::map<std::uint32_t, std::pair<std::size_t, std::size_t>> by_gpus;  // having it, all

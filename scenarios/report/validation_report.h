@@ -13,7 +13,6 @@ namespace paceline {
 
 // Predictions beside what was measured: the points of scenarios, and logs of collectives.
 struct Validation {
-  // Of one scenario.
   struct Contradicted {
     std::string scenario;
     FoundContradiction found;
@@ -45,8 +44,7 @@ void write_text(std::ostream& out, const Validation& made);
 // paceline.validation/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Validation& made);
 
-// A row for each source that was left out, and the mean in which they weigh alike. `candidates`
-// names what was chosen among.
+// A row per source left out, and their unweighted mean. `candidates`: what could be chosen.
 void write_table(std::ostream& out, const LeftOut& judged,
                  const std::vector<std::string>& candidates);
 void write_json(std::ostream& out, const LeftOut& judged,

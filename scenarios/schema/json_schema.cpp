@@ -39,8 +39,7 @@ struct Place {
   bool is_expression = false;  // the path is one
 };
 
-// What lies in a file's maps below one another, without lists between: keys of one section may
-// depend on what is in others.
+// Maps below one another without lists between: one section's keys may depend on another's.
 struct Scope {
   struct Held {
     std::vector<std::string> lifted_by;      // paths of axes
@@ -241,8 +240,7 @@ class SchemaWriter {
       inner.has_axes = false;  // noted with the key
       return value_of(form.type, inner, std::nullopt, apart);
     }
-    // Axes reach by number into the layers of a scenario alone (Reader::find_list), and by name
-    // into maps.
+    // Axes reach into lists by number in a scenario's layers alone (Reader::find_list).
     const bool is_list = form.of == Form::Of::list;
     inner.has_axes = place.has_axes && (!is_list || place.path == "workload.layers");
     inner.is_expression = true;

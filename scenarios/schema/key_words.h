@@ -14,8 +14,7 @@ namespace paceline::schema {
 // What holds where it is not given, as a file spells it or in words; may be empty.
 [[nodiscard]] std::string default_of(const settings::Key& key);
 
-// "with `kind: pcie`; ", empty where the key needs nothing. A key of a strategy that needs another
-// one says so of both. Precondition: the table has what is needed.
+// "with `kind: pcie`; ", or empty. Precondition: the table has what the key needs.
 [[nodiscard]] std::string needs_of(const settings::Needs& needs,
                                    std::span<const settings::Key> table);
 

@@ -173,8 +173,7 @@ class Threads : public Crew {
   }
 
  private:
-  // Tasks of points that have a form together, or of points that have none. The first thread that
-  // comes finds the form while others turn to the next group.
+  // Tasks of one form, or of none; the first thread finds the form while others go elsewhere.
   struct Group {
     std::uint32_t file;
     std::optional<std::uint64_t> number;
@@ -230,7 +229,6 @@ class Threads : public Crew {
     to_do_.notify_all();
   }
 
-  // All threads' of a file.
   struct Shared {
     uncertain::Belief belief;
     std::shared_ptr<LinkForms> forms;

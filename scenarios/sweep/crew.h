@@ -34,7 +34,6 @@ struct Row {
 // Empty where it is no text.
 [[nodiscard]] std::string text_in(const Cell& cell);
 
-// SQL's type of a column.
 [[nodiscard]] const char* type_of(const PointColumn& column);
 // The number of the column of that name. Precondition: there is one.
 [[nodiscard]] std::size_t column_of(std::string_view name);
@@ -50,7 +49,6 @@ struct SweptFile {
   [[nodiscard]] ScenarioFile read() const;
 };
 
-// What all points of a sweep have in common.
 struct Job {
   std::vector<SweptFile> files;
   bool force = false;

@@ -127,8 +127,7 @@ void expect_ours(const Database& database) {
   }
 }
 
-// So that who reads is no obstacle to who writes, where the file system can; else it stays as it
-// is.
+// So that readers do not hold up writers, where the file system can.
 void keep_a_log(const Database& database) {
   try {
     (void)database.value_of("PRAGMA journal_mode = WAL");
@@ -151,7 +150,6 @@ Row row_from(const Statement& statement, int first) {
   return row;
 }
 
-// The name in `meta` of what an axis is in.
 std::string unit_name(const std::string& axis) { return "unit of " + axis; }
 
 std::string unit_in(const Database& database, const std::string& axis) {

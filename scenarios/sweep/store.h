@@ -44,7 +44,6 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// A statement that is run many times.
 class Statement {
  public:
   Statement(const Database& database, const std::string& sql);
@@ -57,7 +56,6 @@ class Statement {
   Statement& bind_bytes(std::string_view bytes);  // stay where they are until the reset
   // The next row; false: there is none any more, and it is reset.
   [[nodiscard]] bool next();
-  // To the end.
   void run();
   void reset();
 
@@ -72,8 +70,7 @@ class Statement {
 // The model that predicts: versions of Paceline, its commit and SimGrid.
 [[nodiscard]] const std::string& model_version();
 
-// Of a point: the same for all that have the same outcome. 128 bits: among 10^9 points two that
-// differ are alike with a probability of 10^-21.
+// Equal for points of equal outcome. 128 bits: 10^9 points collide with a probability of 10^-21.
 struct PointKey {
   std::array<std::uint8_t, 16> bytes{};
 
@@ -83,13 +80,11 @@ struct PointKey {
   friend auto operator<=>(const PointKey&, const PointKey&) = default;
 };
 
-// The keys of a file's points: SHA-256, of which the first bytes count, of each value that the
-// point depends on, with its path, and of what a file that the value names holds; of what was
-// measured of the point; of the measured points that are known, on which all rest; and of the
-// model's version. All of them are combined by exclusive or (Zobrist, A New Hashing Method, 1970),
-// so that neither the order of axes counts nor whether a value is an axis's, a setting's or the
-// file's, and a point costs an operation an axis. A value counts as it is spelled: 100us and 0.1ms
-// are two.
+// The keys of a file's points: SHA-256 of each value that a point depends on, with its path, and of
+// the contents of a file it names; of what was measured of the point; of the measured points that
+// are known, on which all rest; and of the model's version. Combined by exclusive or (Zobrist, A
+// New Hashing Method, 1970): order and origin of values do not count, and a point costs an
+// operation an axis. A value counts as it is spelled: 100us and 0.1ms are two.
 class PointKeys {
  public:
   // Throws InputError where a file that is named cannot be read.
@@ -161,8 +156,7 @@ class Store {
   std::unique_ptr<Statements> statements_;
 };
 
-// The points of a store, whatever version of Paceline predicted them. Only read: others may write
-// it.
+// The points of a store, of any version of Paceline. Only read: others may write it.
 class StoredPoints {
  public:
   // Throws InputError for what is no store, or one of another schema.

@@ -29,7 +29,6 @@ double number_in(const Row& row, std::string_view column) {
 
 std::int64_t gpus_of(const Row& row) { return static_cast<std::int64_t>(number_in(row, "gpus")); }
 
-// The throughput at an end of the step's interval.
 double throughput_at(const Row& row, std::string_view step) {
   const double end = number_in(row, step);
   const double throughput = number_in(row, "predicted_throughput_per_s");

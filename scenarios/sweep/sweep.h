@@ -82,8 +82,7 @@ struct Grid {
 };
 using Grids = std::vector<std::unique_ptr<Grid>>;
 
-// Reads the files of a request. Throws InputError, also where there are more points than are looked
-// at unasked.
+// Reads a request's files. Throws InputError, also for more points than are looked at unasked.
 [[nodiscard]] Grids read_grids(const Request& request);
 
 // The points of all grids that a shard has, one after the other.
@@ -103,13 +102,11 @@ class Cursor {
   std::uint32_t file_ = 0;
 };
 
-// A prediction in the table of the best ones.
 struct Best {
   Task task;
   double throughput_per_s = 0, throughput_per_s_low = 0, step_s = 0;
 };
 
-// What became of the points that were asked for.
 struct Summary {
   std::uint64_t asked = 0;  // of this shard
   std::uint64_t added = 0;  // to the store, with a prediction
@@ -120,9 +117,8 @@ struct Summary {
   std::map<std::int64_t, Best> best;
 };
 
-// Predicts what the store has no prediction of, and writes it there as it comes: at least twice a
-// second. A point counts once it is written. Throws BackendError, and Stopped; what is done by then
-// is written before, and in the summary.
+// Predicts what the store lacks and writes it there at least twice a second; only then a point
+// counts. Throws BackendError and Stopped, once what is done is written and in the summary.
 void predict(const Request& request, const Grids& grids, Store& store, Summary& summary);
 
 // For people; and as JSON (paceline.sweep/1, STORE.md).

@@ -144,9 +144,8 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   }
 }
 
-// How a fit to smaller groups alone would have predicted the largest one, which is what people ask
-// of a calibration next: a still larger one. Of three groups or more; a fit that cannot tell of
-// that group says nothing.
+// How a fit to the smaller groups (two or more) would have predicted the largest, as people want to
+// know of one that is larger still. Says nothing where a fit cannot tell.
 void write_largest_left_out(collectives::Collective collective, const std::vector<LogTable>& tables,
                             const std::optional<CalibratedMachine>& machine) {
   std::set<std::uint32_t> groups;
@@ -227,8 +226,7 @@ std::vector<std::size_t> points_to_learn_from(Preparer& points, bool all_rows) {
   return known;
 }
 
-// What the known points of a scenario say of its machine; with `all_rows` every measured one counts
-// as known.
+// Fits to a scenario's known points; with `all_rows`, to all that were measured.
 LearntSteps learn(const std::string& path, const SharedOptions& options, bool all_rows) {
   const auto file = ScenarioFile::read(path, options.parsed_settings());
   Preparer points(file);

@@ -28,8 +28,7 @@ bool is_automatic(const training::Operation& operation) {
   return call != nullptr && std::holds_alternative<training::AutomaticCall>(call->how);
 }
 
-// How long a folded simulation takes depends on how alike the ranks are: at most about as long as
-// one of all ranks, where that is not too much.
+// A folded simulation takes longer the more ranks differ, at most about as long as one of all.
 std::string time_of(const ResolvedPoint& point, const cost::Work& work,
                     const std::optional<Seconds>& expected) {
   if (expected) return to_text(*expected);
@@ -38,7 +37,6 @@ std::string time_of(const ResolvedPoint& point, const cost::Work& work,
   return "up to " + to_text(cost::flow_time(point, work));
 }
 
-// What a point would take, were it run.
 std::vector<std::string> row_of(const ScenarioFile& file, const PreparedPoint& prepared,
                                 const std::optional<Seconds>& expected) {
   const ResolvedPoint& point = prepared.point;

@@ -301,8 +301,7 @@ RankGroup group_of_launcher(const Options& options, std::uint32_t ranks) {
   return options.measured.group(ranks);
 }
 
-// Predicted is the library that is measured, unless another is named; plans of all-reduces are
-// rings.
+// Predicts the measured library unless another is named; plans of all-reduces are rings.
 Options completed(Options options, Collective collective, CollectiveMode mode,
                   const RankGroup& group) {
   const std::string_view plan = to_text(cost::Library::plan);
@@ -346,7 +345,6 @@ std::vector<ElementCount> tested_counts(const Options& options, Collective colle
   return counts;
 }
 
-// The points, each with its prediction where a cluster was named.
 struct CallsToMeasure {
   std::vector<ResolvedPoint> points;
   std::vector<Result> predicted;
@@ -383,7 +381,6 @@ RepeatedTimes measure_call(WorkerRanks& ranks, const ResolvedPoint& point) {
   return std::get<Result>(*measured.reply).measurement.value().calls.value();
 }
 
-// Adds to the rows, which stay when a rank is lost.
 void measure(const CallsToMeasure& calls, WorkerRanks& ranks, bool is_printed,
              MeasuredCalls& measured) {
   for (std::size_t i = 0; i < calls.points.size(); ++i) {

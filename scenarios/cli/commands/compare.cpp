@@ -33,7 +33,6 @@ compare::Comparison comparison_of(const compare::ResultFile& a,
                    "write paceline run SCENARIO --measure --json FILE, or give two files");
 }
 
-// The results first, for their curves; traces have none.
 std::vector<page::Document> documents_of(const compare::ResultFile& a,
                                          const std::optional<compare::ResultFile>& b,
                                          const compare::Comparison& comparison) {

@@ -19,7 +19,6 @@ struct Options {
   bool all = false;
 };
 
-// Whether standard output is left to the summary.
 bool says_summary(const Options& options) {
   return !options.json.is_standard_output() && !options.output.is_standard_output() &&
          !options.timeline.is_standard_output();

@@ -63,7 +63,6 @@ std::vector<Entry> algorithms() {
   return entries;
 }
 
-// The title of a shipped scenario.
 std::string title_of(std::string_view text) {
   constexpr std::string_view key = "\nname: ";
   const std::size_t at = text.find(key);

@@ -37,7 +37,6 @@ struct Options {
   OutcomeOutput output;
   SharedOptions shared;
 
-  // The short forms as settings, behind those of --set.
   [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const {
     std::vector<ScenarioFile::Setting> short_ones;
     for (std::size_t i = 0; i < std::size(short_forms); ++i) {

@@ -43,7 +43,6 @@ constexpr std::array nccl_collectives{Collective::broadcast, Collective::reduce,
                                       Collective::all_gather, Collective::reduce_scatter,
                                       Collective::all_reduce};
 
-// What NCCL's model of a group of ranks says of a collective.
 struct NcclChoices {
   struct Row {
     Bytes size;

@@ -63,7 +63,6 @@ bool predicts_calls(const Settings& settings) {
          touches_any(settings, {"cluster", "collective", "gpus", "simulation.fidelity"});
 }
 
-// What a setting of exactly that path says, if it is one number.
 std::optional<std::uint32_t> number_set(const Settings& settings, std::string_view path) {
   for (const ScenarioFile::Setting& setting : settings) {
     if (setting.path == path) return number_of<std::uint32_t>(setting.value);
@@ -114,8 +113,7 @@ bool needs_links(const Elsewhere& made, const Settings& settings) {
          !sets(settings, "cluster") && !touches(settings, "cluster.preset");
 }
 
-// As many GPUs as the run had, on as many nodes, as far as the settings say nothing else; links as
-// nodes of its device have.
+// The run's numbers of GPUs and nodes, where the settings leave them open; its device's links.
 void set_cluster_of_run(const std::string& path, const traces::TraceRun& run, const Elsewhere& made,
                         const Settings& settings, ScenarioValues& values) {
   const std::uint32_t world = run.world_size.value_or(rank_count(run.trace));
@@ -140,7 +138,6 @@ void set_cluster_of_run(const std::string& path, const traces::TraceRun& run, co
   }
 }
 
-// What was taken of a preset, for the report.
 std::vector<std::string> taken_in_words(const traces::TraceRun& run, const Settings& settings) {
   const Elsewhere made = elsewhere(run, settings);
   std::vector<std::string> words;

@@ -23,7 +23,6 @@ struct Options {
   PageOutput page;
 };
 
-// Whether it is a result of ours.
 bool is_result(const std::string& text) {
   try {
     return traces::parse_json(text, "")["schema"].text_or_empty().starts_with("paceline.");

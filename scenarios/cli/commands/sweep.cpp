@@ -46,7 +46,6 @@ sweep::Shard shard_of(const std::string& text) {
                    "write 1/8 for the first of eight, 8/8 for the last");
 }
 
-// What stands beside what it means nothing to.
 void check_options(const Options& options) {
   const auto refuse = [](const char* option, const std::string& what, const char* hint) {
     throw InputError({option}, what, hint);
@@ -100,8 +99,7 @@ int merge(const Options& options) {
   return exit_done;
 }
 
-// The same command line for ranks of MPI, whose program is beside this one. Returns when it cannot
-// be started.
+// Runs the same command line on MPI ranks; returns only where they cannot be started.
 int start_ranks(int ranks) {
   std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks),
                                  executor_path("paceline-sweep")};

@@ -81,7 +81,6 @@ void write_fit(std::ostream& out, const NetworkFit& fit) {
   }
 }
 
-// Measures at few ranks, fits, predicts more, and measures those.
 int run_loop(Options& options) {
   const auto settings = options.shared.parsed_settings();
   const LoopResult result =

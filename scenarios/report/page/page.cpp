@@ -13,7 +13,6 @@
 
 namespace paceline {
 
-// Each of one file, embedded by scenarios/CMakeLists.txt.
 std::span<const ShippedFile> shipped_page_template();
 std::span<const ShippedFile> shipped_page_script();
 std::span<const ShippedFile> shipped_page_style();
@@ -30,9 +29,8 @@ traces::JsonValue content_of(const Document& document) {
   }
 }
 
-// Inside a script element "</script" would end it, and "<!--" change how its end is found. In JSON
-// "<" stands in strings alone, where it may be spelled as an escape (HTML Living
-// Standard, 4.12.1.3, "Restrictions for contents of script elements").
+// "</script" would end a script element, and "<!--" change how its end is found (HTML Living
+// Standard, 4.12.1.3). JSON has "<" in strings only, which may escape it.
 std::string inside_script(const std::string& json) {
   std::string text;
   text.reserve(json.size());

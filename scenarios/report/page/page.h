@@ -24,9 +24,8 @@ struct Contents {
   std::vector<Document> documents;
 };
 
-// One HTML file that needs nothing else: script, styles and `contents` (schema paceline.report/1,
-// README.md) are inside, and its policy lets nothing be loaded. No text of `contents` can end the
-// element that holds it.
+// One HTML file that needs nothing else: its policy lets nothing be loaded. `contents` (schema
+// paceline.report/1, README.md) is escaped, so that no text ends the element that holds it.
 // Throws std::invalid_argument where a document is not JSON.
 void write_page(std::ostream& out, const Contents& contents);
 
