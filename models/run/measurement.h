@@ -26,7 +26,6 @@ struct RepeatedCalls {
   friend bool operator==(const RepeatedCalls&, const RepeatedCalls&) = default;
 };
 
-// How a point is measured.
 struct MeasureSettings {
   CollectiveMode mode = CollectiveMode::native;
   // Steps before those that count: at least 2, since DDP's first two iterations differ.

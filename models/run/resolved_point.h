@@ -62,7 +62,6 @@ struct Result {
 // its servers. Says nothing of calls whose algorithm is still to be chosen, or unknown.
 [[nodiscard]] std::optional<std::string> find_fault(const ResolvedPoint& point);
 
-// Rank r's factor.
 [[nodiscard]] double slowdown_of(const ResolvedPoint& point, Rank rank);
 
 // The same of one operation that computes: with the rank's part of it.

@@ -16,8 +16,7 @@ struct RankClass {
   std::vector<training::Interval> intervals;  // by operation of the program
 };
 
-// A step that ran: its program, and when each class of ranks ran each operation. Predicted,
-// measured and imported runs share it.
+// When each class of ranks ran each operation of a step: predicted, measured or imported.
 struct StepTrace {
   training::StepProgram program;   // calls as they were carried out
   std::vector<RankClass> classes;  // by first rank

@@ -131,7 +131,6 @@ struct Needs {
   std::string_view or_key = {};  // serves as well, with any value
 };
 
-// A key of a section.
 struct Key {
   std::string_view name;  // with a dot before it the map that it is in: "optimizer.kind"
   Type type;

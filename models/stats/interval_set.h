@@ -7,9 +7,8 @@
 
 namespace paceline::stats {
 
-// What several intervals of time cover together: intervals apart from one another, ascending.
-// Intervals that touch or overlap are one; those of no length cover nothing. Time: Seconds, or a
-// whole number of nanoseconds.
+// The union of intervals of time, as separate intervals, ascending. Intervals that touch are
+// joined; empty ones cover nothing. Time: Seconds, or a whole number of nanoseconds.
 template <class Time>
 class IntervalSet {
  public:
@@ -51,7 +50,6 @@ class IntervalSet {
     return sum;
   }
 
-  // How much both cover.
   [[nodiscard]] Time covered(const IntervalSet& other) const {
     Time sum{};
     for (const Interval& one : other.apart_) sum += covered(one.start, one.end);

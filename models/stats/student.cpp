@@ -33,7 +33,6 @@ double beta_fraction(double a, double b, double x) {
   return fraction;
 }
 
-// I_x(a, b).
 double incomplete_beta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;

@@ -48,9 +48,8 @@ struct IntraNode {
   // (1 to 32) each has. Empty: not told, and the bandwidths above are all that is known.
   std::uint32_t slot_generation = 3;
   std::vector<std::uint32_t> slot_lanes = {};
-  // A class of boxes, of which one is not known: calls in nine tenths of those measured take
-  // between 1 / box_spread and box_spread times what the bandwidths say. Above 1; nullopt: the
-  // bandwidths are those of the box.
+  // For a class of boxes: in nine tenths of those measured, calls take between 1 / box_spread and
+  // box_spread times what the bandwidths say. Above 1; nullopt: the box itself is known.
   std::optional<double> box_spread = std::nullopt;
 
   // Of a GPU's link to PCIe, one way: what is said of all, or of its slot where that is less.
@@ -85,8 +84,7 @@ enum class Placement { packed, spread };
 constexpr auto words_of(Placement) { return words_up_to<Placement::spread>("packed", "spread"); }
 
 // Leaf switches below a core without limits of its own. Nodes, and servers after them, fill as many
-// leaves as they need (the last one perhaps in part). What leaves a leaf switch crosses its one
-// uplink, what arrives from the core its one downlink.
+// leaves as they need. Each leaf switch has one uplink to the core and one downlink from it.
 struct FatTree {
   std::uint32_t nodes_per_leaf = 1;  // at least 1
   // The bandwidth of all NICs below a full leaf switch over that of its uplink; at least 1.
@@ -163,14 +161,10 @@ struct MessageTiming {
   // What a ready notification takes from receiver to sender; 0 where none is waited for.
   [[nodiscard]] Seconds notification_latency() const;
   // `were_peers` holds in a call's first round, or where one sent to the other in the round before.
-  //
-  // Whether a message waits for its receiver's ready notification.
   [[nodiscard]] bool needs_notification(bool were_peers) const;
-  // Whether that is sent ahead of its round.
   [[nodiscard]] bool is_notified_ahead(bool were_peers) const {
     return were_peers && receives == Receives::announced_ahead;
   }
-  // Whether `were_peers` makes a difference.
   [[nodiscard]] bool depends_on_peers() const {
     return receives == Receives::announced_ahead || receives == Receives::announced_to_new_peers;
   }

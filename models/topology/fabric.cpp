@@ -299,7 +299,6 @@ void Fabric::add_mesh() {
   }
 }
 
-// In every node.
 void Fabric::add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uint32_t to) {
   const std::uint32_t g = cluster_.gpus_per_node;
   for (std::uint32_t node = 0; node < cluster_.nodes; ++node) {
@@ -310,7 +309,6 @@ void Fabric::add_ways_over(std::uint32_t from, std::uint32_t neighbour, std::uin
   }
 }
 
-// By number; `node` is one of the cluster's.
 const std::optional<Fabric::Links>& Fabric::link_of(std::uint32_t node, std::size_t group) const {
   return group_links_[node * cluster_.intra_node.pcie_tree->groups.size() + group];
 }
@@ -333,8 +331,8 @@ void Fabric::add_pcie_tree() {
   for (std::uint32_t r = 0; r < cluster_.ranks().value(); ++r) add_tree_ports(r);
 }
 
-// Of switches, or of NUMA nodes and their host bridges. What leaves one of two NUMA nodes enters
-// the other.
+// Of switches, or of NUMA nodes and host bridges. What leaves one of two NUMA nodes enters the
+// other one.
 void Fabric::add_group_links(bool of_numa_nodes) {
   const std::vector<PcieGroup>& groups = cluster_.intra_node.pcie_tree->groups;
   const LinkKind kind = of_numa_nodes ? LinkKind::socket : LinkKind::pcie_switch;

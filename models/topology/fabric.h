@@ -68,7 +68,6 @@ class Fabric {
   // Constant time. Precondition: the endpoints differ and exist; a node's switch is asked for with
   // one of its GPUs, several on NVSwitch, and the network's with any GPU of several nodes.
   [[nodiscard]] Path path(Rank from, Rank to) const;
-  // The same for a message of a call that a protocol makes slower.
   [[nodiscard]] Path path(Rank from, Rank to, const Wire& wire) const;
 
   // How fast an endpoint adds what arrives. nullopt: in no time, as everywhere in a switch.

@@ -25,7 +25,6 @@ bool holds(const PcieGroup& outer, const PcieGroup& inner) {
   return std::ranges::includes(outer.gpus, inner.gpus);
 }
 
-// What is wrong with a group alone.
 std::string fault_alone(const PcieGroup& group, std::uint32_t gpus) {
   if (group.gpus.empty()) return "has no GPUs";
   if (!std::ranges::is_sorted(group.gpus)) return "has GPUs out of order";

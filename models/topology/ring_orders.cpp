@@ -106,7 +106,6 @@ class Packing {
   std::vector<std::size_t> chosen_, best_;  // cycles
 };
 
-// The fewest lanes that one of a node's GPUs has.
 std::size_t fewest_lanes(const Lanes& lanes, std::uint32_t gpus) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (std::uint32_t i = 0; i < gpus; ++i) {
@@ -315,7 +314,6 @@ std::vector<Cycle> ways_through(const Cluster& cluster) {
   return rings_in_order(cluster);
 }
 
-// The rings of one node.
 std::vector<Cycle> node_rings(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh && gpus > 1) {

@@ -33,7 +33,6 @@ constexpr auto words_of(RingWay) {
 }
 
 [[nodiscard]] RingWay way_of(const std::vector<std::vector<Rank>>& rings, const Cluster& cluster);
-// Of the rings that ring_orders gives.
 [[nodiscard]] RingWay way_of_rings(const Cluster& cluster);
 
 // The factor by which calls in a node may be slower or faster: of a class of boxes box_spread,

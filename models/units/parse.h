@@ -36,7 +36,6 @@ using Parsed = std::variant<T, UnitError>;
 [[nodiscard]] Parsed<SamplesPerSecond> parse_throughput(std::string_view text);
 [[nodiscard]] Parsed<Watts> parse_power(std::string_view text);
 
-// The units that each parser takes, as they are spelled.
 struct UnitNames {
   std::vector<std::string_view> time, bandwidth, size, speed, throughput;
 };

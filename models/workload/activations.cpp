@@ -9,7 +9,6 @@
 namespace paceline::workload {
 namespace {
 
-// In which types a tensor is kept.
 struct KeptAs {
   bool narrow = false, wide = false;
 };
@@ -35,7 +34,6 @@ class KeptTensors {
     if (layers_[layer].kept.output > 0) last_of_size_[layers_[layer].kept.output] = layer;
   }
 
-  // A layer's copies of its weights.
   void cast(std::size_t layer) { cast_weights_ += layers_[layer].kept.cast_weights; }
 
   // The input of a segment whose first layer this is; nothing where no layer makes it.

@@ -98,8 +98,8 @@ struct OneGpuStep {
 };
 [[nodiscard]] OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained);
 
-// What the logarithm of that step is larger by where one quantity is by its spread: launches by
-// theirs and by what hosts differ by.
+// How much the logarithm of that step grows when one quantity grows by its spread. Launches: by
+// theirs and that of hosts.
 [[nodiscard]] std::array<double, quantities> one_gpu_moves(const OneGpu& run);
 
 // The standard deviation of the logarithm of that step: what each quantity is unsure by, hosts

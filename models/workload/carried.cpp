@@ -14,7 +14,6 @@ bool are_one_row(const StepErrors& one, const StepErrors& other) {
   return one.device == other.device && one.precision == other.precision;
 }
 
-// Of what two steps have in common.
 double covariance(const StepErrors& one, const StepErrors& other) {
   const double quantities_of_both =
       std::inner_product(one.of_quantities.begin(), one.of_quantities.end(),

@@ -124,8 +124,7 @@ std::string command_of(const std::string& path, const Settings& point, const Set
   return command;
 }
 
-// The settings, and one value of each axis of the sweep. What is known of other points is none of
-// it.
+// The settings without known points, and one value of each axis of the sweep.
 Settings point_of(const std::string& path, const Settings& settings,
                   std::optional<std::uint32_t> gpus) {
   Settings point = without_known(settings);
@@ -365,8 +364,7 @@ Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_anot
   const uncertain::Believed& is = after.predicted->believed;
   double up = 0, down = 0;  // squares of logarithms
   const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
-  // The step before grows by one, the one after by the other; either end of each quantity, as the
-  // machine is the same.
+  // Both steps are of one machine, so each quantity is at the same end of its interval in both.
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
     const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
     add(std::max({low, high, 0.0}));

@@ -28,7 +28,6 @@ struct ExposedCall {
   Seconds in_flight, exposed;
 };
 
-// What a step is made of.
 struct Limits {
   std::vector<StepPart> parts;     // that take any time, the longest first; together the step
   std::vector<ExposedCall> calls;  // that are exposed, the most first

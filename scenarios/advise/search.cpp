@@ -53,12 +53,10 @@ double Variants::throughput_of(const Choice& choice) {
 
 namespace {
 
-// One is not enough where a strategy and an algorithm gain together only. Four is a judgement: each
-// more costs as many predictions again.
+// One is not enough where a strategy and an algorithm only gain together. Four is a judgement.
 constexpr std::size_t kept_most = 4;
 
-// The quickest of them, quickest first; of those that are as quick but for rounding the first.
-// Always one, though none may run.
+// The quickest first; of equally quick ones only the first. Always one, though none may run.
 std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all) {
   constexpr double rounding = 1e-6;
   std::vector<Choice> kept;
@@ -116,8 +114,7 @@ SearchAxis strategy_axis(const Scenario& scenario) {
   return axis;
 }
 
-// What the library can be told: NCCL_ALGO for NCCL, any algorithm of all-reduces for plans. Others
-// are left for NCCL.
+// What the library can be told: NCCL_ALGO for NCCL, any algorithm of all-reduces for plans.
 SearchAxis collective_axis(const Scenario& scenario) {
   SearchAxis axis{{Option::collective, {}}};
   const auto add = [&](std::string_view library, std::string_view algorithm) {

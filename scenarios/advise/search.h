@@ -29,13 +29,11 @@ struct Candidate {
   Settings settings;  // empty: as it is
 };
 
-// Candidates of which one is taken; a search goes along one such axis at a time. The first is the
-// scenario as it is.
+// Alternatives that a search tries one axis at a time. The first is the scenario as it is.
 using SearchAxis = std::vector<Candidate>;
 
-// What there is to try with a scenario: its strategy's buckets and every other strategy with its
-// own; its library's algorithms; gradients of 16 bits; accumulation. From the registries of
-// strategies and algorithms.
+// What there is to try: the strategy's buckets, every other strategy with its own, the library's
+// algorithms, gradients of 16 bits, accumulation.
 [[nodiscard]] std::vector<SearchAxis> options_of(const Scenario& scenario);
 
 // A candidate of each search axis, by index.
@@ -50,8 +48,7 @@ class Variants {
   [[nodiscard]] const std::vector<SearchAxis>& axes() const { return axes_; }
   [[nodiscard]] Settings settings_of(const Choice& choice) const;  // beyond those of the point
 
-  // What the scenario cannot take with other settings is refused, for whatever reason. Throws
-  // BackendError and Stopped.
+  // Settings that the scenario cannot take are refused. Throws BackendError and Stopped.
   const Attempt& of(const Choice& choice);
   // Samples a second; 0 of what is refused or does not fit its GPU.
   [[nodiscard]] double throughput_of(const Choice& choice);

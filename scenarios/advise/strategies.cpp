@@ -31,7 +31,6 @@ Attempt with_strategy(const std::string& path, const Settings& settings,
   return attempt([&] { return ScenarioFile::read(path, all); }, options);
 }
 
-// A point of a file, before any strategy is tried.
 struct Compared {
   std::string path;
   std::shared_ptr<const uncertain::Belief> belief;  // of the file's machine

@@ -138,8 +138,8 @@ std::optional<std::string> Calibration::unknown(const cost::CollectiveShape& sha
         "no log has {} ranks a node, and lanes of SXM2 have other rings for each number",
         shape.ranks_per_node);
   }
-  // Between the 1.16 of two to eight GPUs on NVSwitches (vTrain's A100) and the 1.5 of three rings
-  // for two (its V100, 7 and 8).
+  // Between 1.16 (vTrain's A100, 2 to 8 GPUs on NVSwitches) and 1.5 (its V100, 7 and 8 GPUs: three
+  // rings for two).
   constexpr double of_one_bandwidth = 1.4;
   const double spread = spread_of_groups(*fit);
   if (spread <= of_one_bandwidth) return std::nullopt;
@@ -207,7 +207,6 @@ std::map<cost::LinkPlace, CalibratedLink> calibrate_links(const std::vector<Link
 
 namespace {
 
-// The fitted samples of the largest group.
 std::vector<cost::CollectiveSample> largest_group(const cost::CollectiveFit& fit) {
   std::vector<cost::CollectiveSample> largest;
   for (const auto& sample : fit.samples()) {

@@ -19,7 +19,6 @@ namespace paceline {
 // Of a collective in one calibration: a fit takes the cube of them.
 inline constexpr std::size_t samples_most = 2000;
 
-// The fitted latency and bandwidth of the links of one place, with their sources.
 struct CalibratedLink {
   struct Source {
     std::string file, sha256;
@@ -46,8 +45,7 @@ struct CalibratedMachine {
 
 // Everything that was fitted for a cluster, with its sources.
 struct Calibration {
-  // A table of a log. The fit used `used` of its rows; it merges repetitions and takes eight sizes
-  // per octave.
+  // A table of a log. The fit used `used` of its rows: merged, eight sizes per octave.
   struct Source {
     std::string file, sha256;
     cost::CollectiveShape shape;
@@ -80,19 +78,17 @@ struct Calibration {
 [[nodiscard]] Calibration calibrate(const std::vector<LogTable>& tables,
                                     std::optional<CalibratedMachine> machine);
 
-// Fits all tables of a place together. Throws InputError, with what is missing, where they do not
-// give a latency and a bandwidth.
+// Fits all tables of a place together. Throws InputError where they give no latency or bandwidth.
 [[nodiscard]] std::map<cost::LinkPlace, CalibratedLink> calibrate_links(
     const std::vector<LinkTable>& tables);
 
-// As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and the
-// their noise, hypotheses with parameters and weights, covariance of the likeliest; the machine;
-// links with their own sources; what steps said.
+// As YAML, schema paceline.calibration/1: sources with hashes, samples with residuals and their
+// noise, hypotheses with parameters and weights, covariance of the likeliest; the machine; links
+// with their own sources; what steps said.
 void write_calibration(std::ostream& out, const Calibration& calibration);
 
-// Reads what write_calibration wrote: the same predictions. Throws InputError, with file, line and
-// column. The covariance of collectives is not read: it follows from the rest; nor is how links
-// were fitted.
+// Reads what write_calibration wrote, but for covariances, which follow from the rest, and how
+// links were fitted. Throws InputError, with file, line and column.
 [[nodiscard]] Calibration read_calibration(const std::string& path);
 
 // A row of a log with its prediction and with a null model: the time that the largest fitted group
@@ -115,9 +111,8 @@ struct ValidatedLog {
   std::vector<LogRow> rows;
 };
 
-// Compares the tables whose collective the calibration has. Throws InputError for a table of more
-// ranks a node than the machine has, and for a group that cannot be predicted
-// (Calibration::unknown).
+// Compares the tables whose collective the calibration has. Throws InputError for more ranks a node
+// than the machine has, and for groups that cannot be predicted (Calibration::unknown).
 [[nodiscard]] std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
                                                       const std::vector<LogTable>& tables);
 
@@ -133,7 +128,6 @@ struct LogSummary {
   double coverage_percent = 0;     // of 90 % intervals
 };
 
-// Over the rows of those logs.
 [[nodiscard]] LogSummary summarise(const std::vector<const ValidatedLog*>& logs);
 
 }  // namespace paceline

@@ -58,7 +58,6 @@ void write_row(std::ostream& out, const LearntSteps::Row& row) {
   }
 }
 
-// What a quantity may be.
 struct Limits {
   double least, most;
 };

@@ -156,7 +156,6 @@ struct LogFiles {
   traces::CollectiveLogFiles files;
   std::vector<Origin> taken;
 
-  // Of files that are one log together.
   [[nodiscard]] Origin origin_of(const std::vector<std::size_t>& together) const {
     Origin first = taken[together.front()];
     if (together.size() == 1) return first;

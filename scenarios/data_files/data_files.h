@@ -30,10 +30,8 @@ struct NetworkOptions {
 // A device, likewise by shipped name or path.
 [[nodiscard]] workload::Device load_device(const Field& name);
 
-// Whether a shipped device has that name.
 [[nodiscard]] bool is_shipped_device(std::string_view name);
 
-// The keys of files of networks, devices and clusters.
 [[nodiscard]] std::span<const Key> network_file_keys();
 [[nodiscard]] std::span<const Key> device_file_keys();
 [[nodiscard]] std::span<const Key> cluster_file_keys();

@@ -117,8 +117,7 @@ constexpr std::array buffer_table{
     Key{"count", Count{1, extent_max}, required, "its elements", "512"},
 };
 
-// The keys of each kind of layer. The first key names the kind; of a layer with several such keys,
-// the first kind here counts.
+// The keys of each kind of layer, the first of which names it. Where several do, the first counts.
 constexpr std::array<std::span<const Key>, 10> layer_kinds{
     conv_table, linear_table,    batchnorm_table, layernorm_table, elementwise_table,
     pool_table, embedding_table, attention_table, parameter_table, buffer_table};
@@ -164,8 +163,7 @@ using workload::ParameterTensor;
 constexpr double tensor_elements_max = 1e13;  // so that no sum leaves 64 bits
 constexpr std::size_t layers_max = 100'000;
 
-// Reads one layer of a network file. The costs are the table of models/workload/LAYERS.md, whose
-// names (w, a, n, f) the code keeps.
+// Reads one layer of a network file. Costs, and the names w, a, n, f: models/workload/LAYERS.md.
 class LayerReader {
  public:
   LayerReader(Section layer, std::string name, std::uint64_t sequence, bool fused, bool first)
@@ -314,7 +312,6 @@ class LayerReader {
     kept.is_wide = which == Keeps::fp32_output;
     return kept;
   }
-  // A vector.
   ParameterTensor tensor(const char* suffix, double count) const {
     return tensor(suffix, count, count);
   }
@@ -341,7 +338,6 @@ class LayerReader {
   bool first_;
 };
 
-// What reads each of layer_kinds.
 constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::linear,
                                    &LayerReader::batchnorm,   &LayerReader::layernorm,
                                    &LayerReader::elementwise, &LayerReader::pool,

@@ -7,8 +7,7 @@
 
 namespace paceline::loader {
 
-// Finds the shipped device by the name that a driver gives it: "NVIDIA A100-SXM4-40GB", "Tesla
-// V100-SXM2-16GB".
+// Finds the shipped device by the name that a driver gives it, such as "Tesla V100-SXM2-16GB".
 [[nodiscard]] std::optional<std::string> device_called(std::string_view name);
 
 // Typical nodes with a device: the figures of a shipped preset.
@@ -19,9 +18,8 @@ struct NodeClass {
   std::string network_latency;  // as the preset spells it; empty where it has none
 };
 
-// Finds typical nodes of so many GPUs with the device that a driver calls so: a preset of exactly
-// such nodes, preferably of no cloud (dgx), or one whose links do not depend on the number of GPUs.
-// nullopt where there is none.
+// Finds a preset of nodes with exactly these GPUs, preferably of no cloud (dgx), or one whose links
+// do not depend on how many there are. nullopt: there is none.
 [[nodiscard]] std::optional<NodeClass> node_class_of(std::string_view device_name,
                                                      std::uint32_t gpus_per_node);
 

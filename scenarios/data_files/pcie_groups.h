@@ -9,7 +9,6 @@
 
 namespace paceline::loader {
 
-// Of `groups`, for its table.
 [[nodiscard]] std::span<const Form> pcie_group_forms();
 
 // Reads the PCIe tree of intra_node: `groups`, or equal switches, and how transfers are staged;

@@ -15,7 +15,6 @@ namespace paceline::loader {
   return {"schema", Text{schema}, required, "the format of this file", schema};
 }
 
-// Whether the name is a file's, not a shipped one.
 [[nodiscard]] inline bool names_a_file(std::string_view name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
@@ -23,9 +22,8 @@ namespace paceline::loader {
 [[nodiscard]] std::vector<std::string> names_of(std::span<const ShippedFile> files);
 
 // The document that a field names: one of the shipped files, or a .yaml file beside the document
-// the field is in. Throws InputError with the nearest shipped name when there is neither, or when
-// the document's schema is another than the table's, or it has other keys. Parsed once per thread
-// and name.
+// the field is in. Throws InputError when there is neither (naming the nearest), or for another
+// schema or keys than the table's. Parsed once per thread and name.
 [[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
                                          std::span<const Key> table);
 

@@ -18,8 +18,7 @@ struct TextPlace {
   std::size_t line = 0, column = 0;  // from 1; 0: in no text
 };
 
-// A value of a YAML text, and where it stands. It never changes, so that any thread may read it;
-// copies share it.
+// A value of a YAML text, and where it stands. Immutable; any thread may read it.
 class Node {
  public:
   using Entry = std::pair<Node, Node>;  // a key and its value

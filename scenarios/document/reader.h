@@ -43,7 +43,6 @@ class Field {
   [[nodiscard]] double fraction(double most) const;
   // The index of the word among `words`.
   [[nodiscard]] std::size_t word(std::span<const std::string_view> words) const;
-  // The value of an enumeration whose word it is.
   template <HasWords Enum>
   [[nodiscard]] Enum word() const {
     constexpr auto known = words_of(Enum{});
@@ -57,8 +56,7 @@ class Field {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::vector<Field> list() const;  // at least one element
   [[nodiscard]] Location location() const { return location_of(*document_, node_); }
-  // The same value, marked as one of several that are compared: it is not refused where another of
-  // them makes it meaningless.
+  // The same value, as one of several compared: not refused where another makes it meaningless.
   [[nodiscard]] Field of_several() const;
   [[nodiscard]] bool is_of_several() const { return is_of_several_; }
   // `what` follows the key and the value: `latency "5" <what>`.

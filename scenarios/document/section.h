@@ -13,7 +13,6 @@
 
 namespace paceline::loader {
 
-// The words of tables of keys.
 using settings::automatic;
 using settings::Bandwidth;
 using settings::ComputeSpeed;
@@ -74,7 +73,6 @@ class Section {
   [[nodiscard]] Field require(std::string_view key);
   // A text; empty where a key is neither required nor given.
   [[nodiscard]] std::string text(std::string_view key);
-  // The section under a key.
   [[nodiscard]] Section below(std::string_view key);
   [[nodiscard]] Reader& map() { return map_; }
   [[nodiscard]] Location location() const { return map_.location(); }

@@ -130,8 +130,7 @@ std::optional<Seconds> time_of(const ResolvedPoint& one) {
   return result->totals.step;
 }
 
-// Of one call by itself. What its library takes before the first message, whatever the links, is
-// none here, as it is apart.
+// Of one call by itself: what its library takes before the first message is counted apart.
 ResolvedPoint without_latency(ResolvedPoint one) {
   one.cluster.intra_node.latency = one.cluster.network.latency = Seconds(0);
   if (one.cluster.network.fat_tree) one.cluster.network.fat_tree->core_latency = Seconds(0);
@@ -316,7 +315,6 @@ class Repredicted {
     if (best) rows_.push_back(std::move(*best));
   }
 
-  // The step that ran, with other calls.
   void add_replays() {
     if (point_.calls.empty()) return;
     const StepTrace& trace = point_.outcome.predicted->trace;

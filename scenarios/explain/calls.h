@@ -21,8 +21,7 @@ struct BusiestLink {
   Seconds busy;              // what the call's bytes on it take at that bandwidth
 };
 
-// What a call takes by itself, all ranks starting together, from predictions of it alone: together
-// `time`.
+// What a call takes by itself, predicted alone, all ranks starting together: together `time`.
 struct CallParts {
   Seconds time;
   Seconds start;             // of its library, before the first message (topology::Wire::start)
@@ -74,7 +73,6 @@ inline constexpr std::size_t parts_most = 24;
 
 using Settings = std::vector<ScenarioFile::Setting>;
 
-// The step predicted again without something.
 struct Without {
   std::string what;             // "latency of links"
   Settings settings;            // beyond those of the point; empty: the step that ran, changed
@@ -82,7 +80,6 @@ struct Without {
   std::string refusal;          // why
 };
 
-// A point of a scenario, as it was predicted.
 struct ExplainedPoint {
   std::string path;
   Settings settings;  // that make it

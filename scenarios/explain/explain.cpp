@@ -43,8 +43,7 @@ std::string alone_text(const ExplainedCall& call, const CallParts& parts) {
   return text;
 }
 
-// "25MiB x 1.938 / 11.2GBps + 62 x 3.1us + 60us", what of it is hidden, and what other ranks and
-// compute beside it add.
+// "25MiB x 1.938 / 11.2GBps + 62 x 3.1us + 60us", what is hidden, what others add.
 std::string formula_of(const ExplainedCall& call) {
   std::string text = call.parts ? alone_text(call, *call.parts) : to_text(call.together);
   if (call.parts && call.parts->time > Seconds(0)) {
@@ -105,7 +104,6 @@ class Formulas {
   const StepTerms& terms_;
 };
 
-// Where the numbers of an explanation are from.
 class Sources {
  public:
   // All must outlive it. `file` is of the point alone.
@@ -153,8 +151,7 @@ class Sources {
   }
 
  private:
-  // "scenario.yaml:12 workload.model", or the setting, for the first of the paths that is given;
-  // empty: none is.
+  // "scenario.yaml:12 workload.model", or the setting, for the first path given; empty: none is.
   [[nodiscard]] std::string place_of(std::initializer_list<const char*> paths) const {
     for (const std::string path : paths) {
       for (const ScenarioFile::Setting& one : settings_) {

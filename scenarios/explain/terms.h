@@ -42,14 +42,12 @@ struct Timeline {
   std::vector<Stretch> stretches;  // in the program's order; idle time last
   std::vector<Seconds> joined;     // by operation: of calls, when the last rank had joined it
 
-  // What counts for the operation as that.
   [[nodiscard]] Seconds time_of(Counted as, training::OperationId operation) const;
 };
 
 // Precondition: at least one class; the trace outlives the timeline.
 [[nodiscard]] Timeline timeline_of(const StepTrace& trace, std::uint32_t gpus_per_node);
 
-// What a part of the step is.
 enum class Part {
   input,
   passes,  // forward and backward

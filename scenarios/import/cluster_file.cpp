@@ -22,7 +22,6 @@ namespace {
 
 using traces::NodeTopology;
 
-// A figure and where it comes from.
 struct Sourced {
   BytesPerSecond bandwidth;
   std::string source;
@@ -102,7 +101,6 @@ class ClusterText {
     return options_.device ? options_.device->name : "";
   }
 
-  // What the log tells beside the keys.
   void add_run(const traces::RunFacts& run) {
     const auto counted = [](std::size_t count, const char* of) {
       return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
@@ -147,7 +145,6 @@ class ClusterText {
     return options_.device->sm;
   }
 
-  // What tells the kind of GPU.
   [[nodiscard]] std::string sm_source() const {
     if (options_.device) return "--device " + options_.device->name;
     return node_.run ? node_.run->model + " in the file" : fmt::format("sm {} in the file", *sm_);
@@ -390,7 +387,6 @@ class ClusterText {
                "Where nvidia-smi topo -p2p r has no OK, add peer_to_peer: false");
   }
 
-  // Between two NUMA nodes.
   [[nodiscard]] Sourced socket() const {
     const auto known = node_.processor ? socket_bandwidth(*node_.processor) : std::nullopt;
     return known ? Sourced{*known, "what NCCL counts between such processors (src/graph/topo.h)"}
@@ -484,7 +480,6 @@ class ClusterText {
     return source;
   }
 
-  // Networks are spelt in bits.
   [[nodiscard]] static std::string gigabits(BytesPerSecond bandwidth) {
     return fmt::format("{:.6g}Gbps", bandwidth.value() * 8e-9);
   }

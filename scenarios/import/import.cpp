@@ -247,7 +247,6 @@ void note_cut(const std::string& name, const std::string& why, Before before, Im
   }
 }
 
-// What no format takes is refused.
 void take_or_refuse(const traces::UnpackedFile& file, const std::string& path, LogFiles& logs,
                     Import& import) {
   // A scenario is no log that breaks off; what paceline measured is one where it has calls.

@@ -20,7 +20,6 @@
 
 namespace paceline {
 
-// How much of a summary's tables is written.
 enum class Rows { worst, all };
 
 inline constexpr std::size_t worst_rows = 10;
@@ -57,7 +56,6 @@ struct OwnFile {
 // Recognizes it by its schema: in YAML a key at the beginning of a line, in JSON the first.
 [[nodiscard]] std::optional<OwnFile> own_file_of(std::string_view text);
 
-// Says what it is, and the command for this file.
 [[nodiscard]] std::string sentence_of(const OwnFile& own, const std::string& file);
 
 // The contents of files of training runs: profilers' traces, a file a rank; runs as paceline keeps

@@ -161,8 +161,7 @@ const T* fact_of(const RunRecord& record, std::string_view name) {
   return found == record.facts.end() ? nullptr : std::get_if<T>(&found->value);
 }
 
-// Which shipped networks have the gradients of a run of DistributedDataParallel's, and so what its
-// buckets should be.
+// Which shipped networks have a DDP run's gradients, and so what its buckets should be.
 void write_networks(std::ostream& out, const RunRecord& record) {
   const auto* tensors = fact_of<std::uint64_t>(record, "tensors");
   const auto* bytes = fact_of<Bytes>(record, "gradients");

@@ -163,7 +163,6 @@ NvswitchShape told_switches(const TopologyFile& file) {
   return {gpus[0].switch_links};
 }
 
-// Whether lanes join any two GPUs.
 bool is_full_mesh(const NodeTopology& node) {
   return std::ranges::all_of(node.links,
                              [](const auto& row) { return std::ranges::count(row, 0U) == 1; });

@@ -49,8 +49,7 @@ struct PcieGroup {
 [[nodiscard]] std::uint32_t nvlinks_most(std::uint32_t sm);
 inline constexpr std::uint32_t nvlinks_most_of_any = 18;
 
-// Ten times the compute capability of a GPU by its driver's name, such as NVIDIA A100-SXM4-40GB;
-// nullopt for unknown names.
+// Ten times the compute capability of a GPU by its driver's name; nullopt for unknown names.
 [[nodiscard]] std::optional<std::uint32_t> sm_of_model(std::string_view model);
 
 // The bandwidth of such a GPU's PCIe link with 16 lanes, one way.

@@ -20,8 +20,7 @@ namespace {
 
 using training::OperationKind;
 
-// Compute between one collective and the next, of the first rank: a layer group is what makes one
-// bucket ready.
+// The first rank's compute between collectives: a layer group is what makes one bucket ready.
 void write_groups(std::ostream& out, const StepTrace& trace, Rows rows) {
   TextTable table({"compute", "time", "gradients", "then", "size", "transfer", "skew"}, 1);
   const auto calls = calls_of(trace);
@@ -166,7 +165,6 @@ void write_input(std::ostream& out, const Import& import, const SeenSteps& seen)
              of_several(import, trace), to_text(most->input), to_text(most->length));
 }
 
-// Those that are latest.
 void write_late(std::ostream& out, const Import& import, const SeenSteps& seen) {
   constexpr std::size_t most = 3;
   std::vector<std::size_t> late;
@@ -214,7 +212,6 @@ const TracedCollective& traced(const Import& import, const UnfinishedCall::OnRan
   return import.traces[at.trace].collectives[at.collective];
 }
 
-// Of any rank that has it.
 const UnfinishedCall::OnRank& first_of(const UnfinishedCall& call) {
   return call.waiting.empty() ? call.ended.front() : call.waiting.front();
 }

@@ -26,7 +26,6 @@ void write_seen_steps(std::ostream& out, const Import& import);
 // The step that replay takes: what makes its buckets ready, stragglers, the critical path.
 void write_step(std::ostream& out, const TracedRun& traced, Rows rows);
 
-// Totals of steps, and their calls.
 void write_runs(std::ostream& out, const std::vector<traces::TraceRun>& runs);
 
 // The rows of each table, with their bandwidths, and what was left out.
@@ -45,8 +44,7 @@ struct GpuPairs {
 
 void write_records(std::ostream& out, const std::vector<Import::Record>& records, Rows rows);
 
-// What to type next with what was found: a command, and what stands in it for something that the
-// files do not tell.
+// A command to type next, and what stands in it for something that the files do not tell.
 struct NextCommand {
   std::string command;  // works as it is, typed in the folder where import was; empty: a note alone
   std::string note;     // may be empty

@@ -182,8 +182,7 @@ void name_gradients(const GradientsOfNetwork& network, const std::string& path, 
   fill_gradients(network, trace);
 }
 
-// What of the traces is lost: figures may be wrong by it, so that it is said whatever a report
-// shows.
+// Figures may be wrong where parts of traces are lost, so this is said whatever a report shows.
 void warn_of_damage(const Import& import) {
   for (std::size_t i = 0; i < import.traces.size(); ++i) {
     const traces::DeviceTrace& trace = import.traces[i];

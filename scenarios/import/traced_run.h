@@ -50,8 +50,7 @@ struct TracedRun {
 [[nodiscard]] TracedRun profiled_run(const Import& import, const std::string& path,
                                      const GradientsOfNetwork* network = nullptr);
 
-// The only run of an import, or that of its profiles. Throws InputError where there are several, or
-// none.
+// The only run of an import, or that of its profiles. Throws InputError for several, or none.
 [[nodiscard]] TracedRun traced_run(const Import& import, const std::string& path,
                                    const GradientsOfNetwork* network = nullptr);
 

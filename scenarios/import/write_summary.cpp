@@ -165,7 +165,6 @@ void write_profiles(std::ostream& out, const Import& import, Rows rows) {
   write_called_late(out, import, rows);
 }
 
-// The step that replay takes.
 std::optional<TracedRun> write_replayed(std::ostream& out, const Import& import, Rows rows) {
   try {
     TracedRun traced = profiled_run(import, import.files.front());

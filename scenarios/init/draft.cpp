@@ -150,7 +150,6 @@ class Drafter {
                                      device_)
                                : "the bandwidth between two nodes, with nccl-tests or ib_write_bw: "
                                  "cluster.network.bandwidth";
-    // Sections together, in the order of a file.
     constexpr std::array order{"workload", "cluster", "training", "real", "gpus", "sweep"};
     const auto place = [&](const Entry& entry) {
       const std::string section = entry.path.substr(0, entry.path.find('.'));

@@ -64,17 +64,14 @@ class Asker {
   std::ostream* out_ = nullptr;
 };
 
-// Where a value of a draft comes from.
 enum class Origin { given, answered, assumed, found };
 
-// A value of the scenario, and where it comes from.
 struct Entry {
   std::string path, value;  // as a file spells it, YAML where it is no single value
   Origin origin = Origin::given;
   std::string from;  // of what is found, in words; of what is assumed why, may be empty
 };
 
-// A scenario before it is written.
 struct Draft {
   std::string name;
   std::vector<Entry> entries;      // in the order of a file, each once, sections together

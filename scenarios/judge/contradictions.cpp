@@ -15,8 +15,7 @@ namespace {
 using uncertain::Cause, uncertain::Explanation;
 using Rows = std::vector<const PointOutcome*>;
 
-// The log of a measured step is taken against the description's, not against what known rows made
-// of it.
+// The log of measured over described, not over what known rows made of the description.
 uncertain::MeasuredStep measured_step(const PointOutcome& outcome) {
   const DescribedStep& described = outcome.predicted->described;
   const Seconds measured(outcome.samples_per_step / outcome.measured->throughput.value());

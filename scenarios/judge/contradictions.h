@@ -10,8 +10,7 @@
 
 namespace paceline {
 
-// Measured rows of a file that contradict its description beyond doubt, and what would explain
-// them, in words.
+// Measured rows that contradict their file's description beyond doubt, and what would explain them.
 struct FoundContradiction {
   struct Row {
     std::string point;  // PointOutcome::name

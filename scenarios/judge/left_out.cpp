@@ -115,8 +115,7 @@ std::vector<std::size_t> known_of(const std::vector<const ValidationRow*>& rows,
   return uncertain::smallest_rows(places, count);
 }
 
-// All communication, so many times as long as predicted that nothing being hidden gives what was
-// measured.
+// The factor on all communication that, with nothing hidden, gives the measured step.
 double communication_factor(const ValidationRow& known) {
   const Seconds exposed = known.measured_step - known.one_gpu_step;
   if (known.communication <= Seconds(0)) return 1;

@@ -15,8 +15,7 @@
 
 namespace paceline {
 
-// A measured point with the errors of its prediction and of two null models, which a prediction has
-// to beat.
+// A measured point with the errors of its prediction and of two null models, which it has to beat.
 struct ValidationRow {
   std::string scenario, point;
   std::string source;  // the group of people who measured it; may be empty
@@ -57,8 +56,7 @@ struct ValidationSummary {
 // that many rows of one count no more than few of another.
 using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
 
-// A measured row, predicted with the smallest rows of its scenario known
-// (uncertain::smallest_rows).
+// A row, predicted with the smallest of its scenario known (uncertain::smallest_rows).
 struct JudgedRow {
   std::string source;
   uncertain::LinkClass links;      // that its calls cross at the outermost
@@ -86,14 +84,13 @@ struct IntervalFigures {
 [[nodiscard]] uncertain::Sources evidence_of(const RowsBySource& sources);
 
 // Of one source, with so many rows of each scenario known: 0, 1 or 2. Scenarios that have no rows
-// beside these are left out. Steps are moved by the sum
-// of their responses, where a run composes them.
+// beside these are left out. Steps are moved by the sum of their responses, where a run composes
+// them.
 [[nodiscard]] std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
                                                 const uncertain::Priors& priors, std::size_t known);
 
-// A row of a scenario that next_measurement() would have had measured, of its smallest two, and
-// what came of it: widths of the other rows' intervals over those with nothing known, in their
-// mean, and their mean |error|.
+// A row that next_measurement() would have had measured, of a scenario's smallest two: the other
+// rows' mean interval width over that with nothing known, and their mean |error|.
 struct NextRow {
   std::string scenario;
   double promised = 1, had = 1;
@@ -103,8 +100,7 @@ struct NextRow {
 [[nodiscard]] std::vector<NextRow> judge_next_rows(const std::vector<ValidationRow>& rows,
                                                    const uncertain::Priors& priors);
 
-// Whether perfect scaling and no overlap differ by less than 10 %, so that any model is about
-// right.
+// Whether perfect scaling and no overlap differ by less than 10 %: any model is about right then.
 [[nodiscard]] bool is_easy(const ValidationRow& row);
 
 // A null model with what is left when nothing is known of how a strategy works: on several GPUs a
@@ -152,8 +148,7 @@ struct LeftOut {
   std::vector<LeftOutSource> sources;
   std::size_t chosen_by_all = 0;
   uncertain::Priors priors_by_all;  // what all sources say
-  // The mean of the sources' mean |error|, and its middle 90 % when as many sources are drawn again
-  // with repetitions.
+  // The mean of the sources' mean |error|, and its 90 % interval by bootstrap over sources.
   double mean_percent = 0, mean_low_percent = 0, mean_high_percent = 0;
 };
 

@@ -128,8 +128,7 @@ namespace {
 
 constexpr const char* known_row_example = "write --known \"gpus=2,throughput=350 samples/s\"";
 
-// Asks for the rest of the row, which has nothing else: of a misspelt figure the slip is told, not
-// that there is none.
+// Asks for the rest of the row, so that a misspelt figure is reported as such, not as missing.
 void read_axes(Reader& reader, Axes axes, MeasuredRow& row) {
   for (const ScenarioFile::Axis& axis : axes) {
     if (const auto value = reader.find(axis.path)) {

@@ -18,8 +18,7 @@ namespace paceline::loader {
 // 100us and 0.1ms are the same, though their last bits differ.
 [[nodiscard]] bool same(const AxisValue& a, const AxisValue& b);
 
-// Whether both are the same value of an axis. Plain numbers may be versions (2.1 and 2.10) or
-// seeds, where the last digit counts.
+// The same, but plain numbers may be versions (2.1 and 2.10) or seeds: there the last digit counts.
 [[nodiscard]] bool is_twice(const AxisValue& a, const AxisValue& b);
 
 // "3us, 5ms, ...": at most five, as they are spelled.
@@ -31,8 +30,7 @@ namespace paceline::loader {
 // Refuses a path with an empty part between dots.
 void check_path(const Location& where, const std::string& path);
 
-// Splits "gpus=2,step=1s" into paths and values, and refuses a path named twice. `example` is the
-// hint.
+// Splits "gpus=2,step=1s" into paths and values; refuses one named twice, with the hint `example`.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& text,
                                                                         const Location& where,
                                                                         const char* example);

@@ -205,8 +205,7 @@ bool is_bound_by_launches(const workload::OneGpuStep& step) {
 
 // What the optimizer takes of a step that launches bound: of its kernels its own part, of launches
 // a quarter, as a layer has about as many of a forward, twice as many of a backward, and as many of
-// an optimizer (judged). So what divides an optimizer among GPUs does not divide what others
-// launch.
+// an optimizer (judged). Dividing an optimizer among GPUs does not divide the others' launches.
 Seconds optimizer_of(const workload::OneGpuStep& step, Seconds optimizer) {
   constexpr double part = 0.25;
   const double kernels = std::pow(step.kernels.value(), 4);

@@ -82,8 +82,7 @@ std::string mover_of(const Scenario& scenario) {
   return has_servers(scenario) ? "ps-lite" : std::string(to_text(scenario.collective.library));
 }
 
-// NCCL has two channels for each NIC that crosses between nodes (cost::nccl::group_of), unless a
-// scenario says how many.
+// Two channels for each NIC between nodes (cost::nccl::group_of), unless a scenario says how many.
 std::uint32_t connections_of(const Scenario& scenario) {
   if (scenario.collective.library != cost::Library::nccl || has_servers(scenario)) return 1;
   const cost::nccl::Channels& channels = scenario.collective.nccl.channels;
@@ -96,8 +95,8 @@ std::uint32_t connections_of(const Scenario& scenario) {
 // Over TCP, a host moves what its library's sockets can (models/cost/tcp_hosts.h), which may be
 // less than the wires. Sets the network's efficiency to that, `tcp_rate` to its interval, and says
 // so among the assumptions. Does nothing where the efficiency or a calibration is given, for
-// Paceline's own plans, or where nothing crosses to another host. Where the wires are slower,
-// `tcp_rate` is theirs.
+// Paceline's own plans, or where nothing crosses to another host. On slower wires `tcp_rate` is
+// theirs.
 void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
   if (!is_judged(has_efficiency, scenario)) return;
   topology::Network& network = scenario.cluster.network;
@@ -202,7 +201,6 @@ constexpr std::array scenario_table{
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
 
-// The keys `contention` and `call_contention` of the file.
 Contention load_contention(Section& file) {
   Contention contention{.calls = file.find<double>("call_contention")};
   const auto field = file.field("contention");

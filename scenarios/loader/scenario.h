@@ -24,8 +24,7 @@ namespace paceline {
 
 struct CollectiveSettings {
   cost::Library library = cost::Library::nccl;
-  // For all-reduces; where none has that name, for the collectives that have one. Empty: the
-  // library chooses.
+  // For all-reduces; if none has that name, for those that have it. Empty: the library chooses.
   std::string algorithm;
   collectives::AlgorithmOptions options = {};
   std::optional<std::uint32_t> nccl_minor = std::nullopt;  // 18 of version 2.18
@@ -54,7 +53,6 @@ struct OtherJobs {
   JobPlacement placement = JobPlacement::packed;
 };
 
-// How a point is measured on hardware.
 struct RealSettings {
   std::string backend = "gloo";  // a name that paceline-worker knows
   MeasureSettings measure;
@@ -74,7 +72,6 @@ struct Contention {
   std::optional<double> calls = std::nullopt;
 };
 
-// What is known about the links between GPUs.
 enum class NetworkKnowledge {
   described,  // figures of its parts, or of machines alike
   measured,   // a log of this network, or rows that were measured on it
@@ -151,7 +148,6 @@ struct Scenario {
   Assumptions assumptions;
 };
 
-// What the scenario's strategy builds from.
 [[nodiscard]] inline training::StrategyRequest strategy_request(const Scenario& scenario) {
   return {scenario.workload, scenario.cluster, scenario.strategy_settings, scenario.training,
           scenario.traced ? &*scenario.traced : nullptr};

@@ -22,7 +22,6 @@ struct MeasuredRow;
 // A scenario made by a command instead of a file: values by the paths of a file's keys (without
 // `schema`), so that options of commands mean the same and give the same messages.
 struct ScenarioValues {
-  // The measured step of its only point.
   struct Measured {
     std::string source;
     Seconds step;
@@ -52,8 +51,7 @@ struct ScenarioValues {
            {"training.strategy", "ddp"}}};
 }
 
-// A scenario file: its sweep, what was measured, and the typed Scenario of each point. All members
-// that read throw InputError.
+// Its sweep, measured points, and each point's Scenario. Members that read throw InputError.
 class ScenarioFile {
  public:
   struct Setting {
@@ -129,12 +127,10 @@ class ScenarioFile {
   // Where the file itself gives a value, or a part of one, by path; nullopt: it does not.
   [[nodiscard]] std::optional<Location> place_of(const std::string& path) const;
 
-  // What all points have in common, by path, with numbers for elements of lists
-  // ("layers.0.forward"): the file and the settings, without its name, its sweep, what was
-  // measured, and values of axes.
+  // What all points share, by path ("layers.0.forward" in lists): the file and the settings,
+  // without its name, its sweep, what was measured, and values of axes.
   [[nodiscard]] std::map<std::string, Value> values() const;
 
-  // What was measured.
   [[nodiscard]] const std::string& measured_source() const { return measured_source_; }
   [[nodiscard]] const std::string& measured_by() const { return measured_by_; }  // may be empty
   // What the file says; otherwise measured where it has a calibration or a known point (one of
@@ -197,7 +193,6 @@ class ScenarioFile {
 // "path=value, path=value", but for gpus.
 [[nodiscard]] std::string in_words(const std::vector<AxisValue>& axes);
 
-// scenarios/library
 [[nodiscard]] std::span<const ShippedFile> shipped_scenarios();
 
 // The one scenario of a command's options. Throws InputError, also where a setting makes a sweep.

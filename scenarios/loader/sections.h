@@ -42,8 +42,7 @@ void load_workload(Section& workload, const Overrides& overrides,
 // the folder of its document; and what else stands in a workload that has one.
 void load_trace(const Field& trace, Section& workload, Scenario& scenario);
 
-// Refuse what a trace cannot give: a strategy that reduces gradients, which the trace does not
-// contain (`field` names the strategy).
+// Refuses a strategy, named by `field`, that reduces gradients which the trace does not contain.
 void check_traced_gradients(const Field& field, const Scenario& scenario);
 // Keys that would change the program of a strategy that replays.
 void check_traced_training(Section& training);
@@ -63,9 +62,8 @@ struct Precisions {
 // The batch that something was timed with, as a key says it; unless given, `batch_per_gpu`.
 [[nodiscard]] std::uint32_t timed_batch(Section& workload, const char* key);
 
-// The scenario's workload at another batch, before it is scaled to a measurement: a model's layers
-// by the device's roofline, listed layers in proportion. Precondition: no trace; training is
-// loaded.
+// The workload at another batch, before it is scaled to a measurement: a model's layers by the
+// device's roofline, listed layers in proportion. Precondition: no trace; training is loaded.
 [[nodiscard]] workload::Workload with_batch(std::uint32_t batch, const Scenario& scenario);
 
 // Refuses a device, which the field names, without such arithmetic.
@@ -82,12 +80,10 @@ void require_arithmetic(const Field& named, const workload::Device& device,
 // training.
 void find_one_gpu_speed(Section& workload, bool optimizer_modelled, Scenario& scenario);
 
-// Reads activation checkpointing, which the workload depends on.
 [[nodiscard]] workload::Checkpoints checkpoints_of(Section& training);
 
 // `training`: the strategy, its settings and those of all. Returns whether the optimizer's time was
-// modelled rather than given, or traced. Precondition: the scenario has its workload and its
-// collectives.
+// modelled. Precondition: the scenario has its workload and its collectives.
 bool load_training(Section& training, Scenario& scenario);
 
 // Refuses what the strategy cannot do. Precondition: everything else is loaded.

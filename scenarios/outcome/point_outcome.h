@@ -18,8 +18,7 @@ namespace paceline {
 
 struct PreparedPoint;  // scenarios/prepare/resolve.h
 
-// Why a point has no result: the machine failed, it was refused as input is, or the run was stopped
-// (scenarios/process/stop_request.h).
+// Why a point has no result: `refused` as input, `stopped` by scenarios/process/stop_request.h.
 enum class FailureCause { failed, refused, stopped };
 
 struct PointFailure {
@@ -131,8 +130,7 @@ struct PointOutcome {
   [[nodiscard]] std::optional<double> measured_speedup() const;
   // 100 x (predicted - measured) / measured of throughput.
   [[nodiscard]] std::optional<double> error_percent() const;
-  // Whether the error says something of the model: predicted and measured, on more than one GPU,
-  // and not a point that is known.
+  // Whether the error tests the model: predicted, measured, several GPUs, not a known point.
   [[nodiscard]] bool counts() const;
 };
 

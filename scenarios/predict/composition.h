@@ -43,7 +43,6 @@ class Composition {
   [[nodiscard]] Seconds step(const StepScale& scale) const;
   // What calls in a node and those that leave it take one after the other.
   [[nodiscard]] cost::LeastTimes call_times() const;
-  // Of all ranks.
   [[nodiscard]] StepTrace trace(const StepScale& scale) const;
 
  private:
@@ -55,7 +54,6 @@ class Composition {
   std::vector<Seconds> beside_calls_;
 };
 
-// What the step takes with each of some scales.
 using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale> scales)>;
 
 // How the point's step responds to what its description leaves open: from some eight steps, two
@@ -70,8 +68,7 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster,
                  const cost::LeastTimes& calls, uncertain::Response& response);
 
-// The same, looked at as far as descriptions may be wrong (models/uncertain/contradiction.h): from
-// some sixteen steps.
+// The same as far as descriptions may be wrong (models/uncertain/contradiction.h): 16 steps or so.
 [[nodiscard]] uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,
                                                   const ScaledSteps& steps_of);
 

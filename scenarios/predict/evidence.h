@@ -15,15 +15,13 @@ namespace paceline {
 // What nothing is known of but descriptions: priors alone.
 [[nodiscard]] const uncertain::Belief& unconditioned_belief();
 
-// A point that was measured, as evidence. Precondition: predicted by priors alone, and measured, on
-// several GPUs.
+// A point as evidence. Precondition: predicted by priors alone and measured, on several GPUs.
 [[nodiscard]] uncertain::KnownRow known_row_of(const PointOutcome& outcome);
 
 // The numbers of a file's points that are known and of several GPUs: those of one are inputs.
 [[nodiscard]] std::vector<std::size_t> points_as_evidence(Preparer& points);
 
-// Whether anything is known of the machine: by these, or by what its calibration learnt from
-// others.
+// Whether these, or what its calibration learnt from others, tell anything of the machine.
 [[nodiscard]] bool has_evidence(Preparer& points);
 
 // What is known of the machine: predicts the points that are known by priors alone, one after the

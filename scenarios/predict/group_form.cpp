@@ -93,8 +93,7 @@ bool are_alike(const std::vector<double>& slowdown) {
   return std::ranges::adjacent_find(slowdown, std::ranges::not_equal_to()) == slowdown.end();
 }
 
-// Whether the step's calls are all of one kind that a form has: planned by the library's choice or
-// of a known time.
+// Whether all calls have a form: planned by the library's choice, or of a known time.
 bool is_formed(const training::StepProgram& program) {
   return std::ranges::none_of(program.operations, [](const training::Operation& operation) {
     const CollectiveCall* call = call_of(operation);

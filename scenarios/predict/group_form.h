@@ -35,8 +35,8 @@ class CallForms {
   CallForms(const PreparedPoint& prepared, const sim::LinkNumbers& least,
             const sim::LinkNumbers& most);
 
-  // Precondition: the call is simulated. nullopt: another thread asks for the same one, and `waits`
-  // is not set. Throws sim::NotSimulated.
+  // Precondition: the call is simulated. nullopt: another thread is at it, and not `waits`. Throws
+  // sim::NotSimulated.
   [[nodiscard]] std::optional<sim::CallTime> time(const training::CollectiveCall& call,
                                                   const sim::LinkNumbers& at, bool waits);
 

@@ -32,7 +32,6 @@ class LinkForms {
   // Without calls and trace; nullopt where the point's group has no form.
   [[nodiscard]] std::optional<PointOutcome> outcome(std::size_t point);
 
-  // How many groups a file's points are in.
   [[nodiscard]] static std::uint64_t groups_of(const ScenarioFile& file);
 
   // The number of a point's group; nullopt: these points are simulated, each by itself.
@@ -44,8 +43,7 @@ class LinkForms {
   // one in the middle, as parts of their step. One that is nearer than the last at two opposite
   // ends and in the middle is not corrected.
   static constexpr double corrected_by = 0.02, form_within = 0.005, right_within = 0.0005;
-  // Forms of groups that were not asked for the longest are forgotten: points of a group should be
-  // asked for one after the other.
+  // The least recently used forms are forgotten: ask for the points of a group in sequence.
   static constexpr std::size_t groups_kept = 64;
 
  private:

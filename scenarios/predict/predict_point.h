@@ -24,7 +24,6 @@ using Predicted = std::variant<Prediction, PointFailure>;
 // `assumed`: what their channels and memory traffic suggest of compute (cost::assumed_slowdown).
 [[nodiscard]] std::optional<cost::SideBySide> slowdown_of(const Contention& contention,
                                                           double assumed);
-// Says so.
 void say_slowdown(const Contention& contention, const cost::SideBySide& found,
                   Assumptions& assumptions);
 // Says what is believed of quantities other than as the model has them; nothing of priors.

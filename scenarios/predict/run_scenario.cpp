@@ -124,7 +124,6 @@ class Run {
     if (check_.valid()) outcomes_[*checked].check = check_.get();
   }
 
-  // Whose turn it is.
   std::shared_ptr<const PreparedPoint> next(std::size_t point) {
     const std::lock_guard lock(mutex_);
     StopRequest::check();

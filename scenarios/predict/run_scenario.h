@@ -16,9 +16,8 @@
 
 namespace paceline {
 
-// Finds the point of a run that SimGrid simulates, too: of those that are folded, on several GPUs,
-// with calls to simulate, the one with the fewest transfers; without any such, the first on several
-// GPUs.
+// Finds the point that SimGrid simulates, too: of those folded on several GPUs with calls to
+// simulate, the one with the fewest transfers; without any, the first on several GPUs.
 class CheapestPoint {
  public:
   void look_at(std::size_t number, const ResolvedPoint& point);
@@ -37,8 +36,7 @@ struct RunOptions {
   std::size_t jobs = 1;
   bool keep_traces = false;  // of every point; for timelines
   bool force = false;        // predict however many transfers it takes (simulate.h)
-  // Of what is shown in full: follow each rank (ResolvedPoint::each_rank), and the cheapest folded
-  // point of several GPUs in SimGrid, too.
+  // Follow each rank (ResolvedPoint::each_rank), and simulate the CheapestPoint in SimGrid, too.
   bool check = false;
   TellProgress progress;
   // Of the machine, in place of what the file's known points say of it; null: these.
@@ -48,8 +46,7 @@ struct RunOptions {
 // Predicts every point of the grid, in its order. Points are all looked at before one is simulated:
 // throws InputError, BackendError and Stopped then, and the first two as long as none is done.
 // After that a point that fails or is refused, and those that a stop leaves, are outcomes without a
-// prediction. Points that are known are predicted
-// by themselves first, and say what is believed of all.
+// prediction. Known points are predicted by themselves first, and say what is believed of all.
 [[nodiscard]] std::vector<PointOutcome> run_scenario(Preparer& points, const RunOptions& options);
 [[nodiscard]] std::vector<PointOutcome> run_scenario(const ScenarioFile& file,
                                                      const RunOptions& options);
@@ -58,8 +55,7 @@ struct RunOptions {
 // measure_scenario. Its assumptions are those of the compute.
 [[nodiscard]] std::vector<PointOutcome> points_to_measure(Preparer& points);
 
-// One scenario among several that are compared: where its strategy refuses the step, that is an
-// answer about it and no error.
+// One of several compared scenarios: that its strategy refuses the step is an answer, no error.
 struct Attempt {
   std::optional<PointOutcome> outcome;  // with a prediction; empty: refused
   std::string refusal;                  // why

@@ -19,8 +19,8 @@ namespace paceline {
                                                    const Location& where);
 
 // How long paceline-sim may take for a point before it counts as stuck: the seconds of
-// PACELINE_SIM_TIMEOUT, else ten times an estimate and a minute; nullopt: for ever, as it is
-// forced. Throws InputError as above.
+// PACELINE_SIM_TIMEOUT, else ten times an estimate and a minute; nullopt: forced. Throws InputError
+// as above.
 [[nodiscard]] std::optional<Seconds> time_limit(const ResolvedPoint& point);
 
 // Throws InputError for more GPUs than a prediction takes unless it is forced: to get ready for so
@@ -38,8 +38,7 @@ using Executor = std::function<traces::Reply(const ResolvedPoint& point)>;
 // thread and lives as long as it; one that dies, answers nonsense or takes longer than time_limit()
 // costs its point alone.
 //
-// Throws BackendError when paceline-sim cannot be started, and Stopped
-// (scenarios/process/stop_request.h).
+// Throws BackendError when paceline-sim cannot be started, and Stopped.
 [[nodiscard]] traces::Reply simulate(const ResolvedPoint& point);
 
 // That, with these members of the point (models/run/resolved_point.h).

@@ -27,19 +27,15 @@ class LibraryCalls {
   // protocol behind its wire; empty without one.
   std::string plan(training::CollectiveCall& call);
 
-  // The same by an algorithm of the registry, or the one that is predicted to be the fastest
-  // (collectives::automatic).
+  // The same by an algorithm of the registry, or the fastest predicted (collectives::automatic).
   void plan_by(const std::string& algorithm, training::CollectiveCall& call) const;
 
-  // Whether the scenario names an algorithm for such calls.
   [[nodiscard]] bool is_named(collectives::Collective collective) const;
-  // What NCCL chooses from for the call, the quickest by its own model first; empty where NCCL does
-  // not choose.
+  // What NCCL chooses from, the quickest by its own model first; empty where it does not choose.
   [[nodiscard]] std::vector<cost::nccl::Choice> nccl_choices(const training::CollectiveCall& call);
   // The release that is modelled. Precondition: the library is NCCL.
   [[nodiscard]] cost::nccl::Release nccl_release() const;
 
-  // Assumptions of the calls planned so far.
   [[nodiscard]] Assumptions assumptions() const;
 
  private:

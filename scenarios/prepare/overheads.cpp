@@ -44,8 +44,8 @@ double channels_of(const Scenario& scenario) {
   const auto group = cost::nccl::group_of(
       cluster, Release::nearest(scenario.collective.nccl_minor.value_or(Release::unless_said)),
       scenario.workload.device.compute_capability, {.exactly = channels.exactly});
-  // NCCL doubles what its search found (facts B9); group_of leaves that out in a node. What the
-  // user fixed it takes as it is.
+  // NCCL doubles what its search found (facts B9), not what the user fixed; group_of in a node does
+  // not.
   const bool is_doubled = cluster.nodes == 1 &&
                           cluster.intra_node.kind != topology::IntraNodeKind::pcie &&
                           channels.exactly == 0;

@@ -22,16 +22,14 @@ inline constexpr double gpu_call_contention = 1.2;
 // hosts.
 inline constexpr double gpu_spread = 0.032;
 
-// Whether these hold: with NCCL, that is on GPUs, and for compute that was timed alone (a trace of
-// several ranks already includes both).
+// Whether these hold: with NCCL, and for compute timed alone (traces of several ranks have both).
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
 // The scenario's contention; where it is auto, that of channels and memory traffic (contention.h).
 // Sets `calls`.
 [[nodiscard]] Contention contention_of(const Scenario& scenario);
 
-// About how many channels NCCL uses between all GPUs of the cluster; 0 with other libraries or one
-// GPU.
+// About how many channels NCCL uses between all GPUs; 0 with other libraries or one GPU.
 [[nodiscard]] double channels_of(const Scenario& scenario);
 
 // The slowest rank's compute over the mean, averaged over many steps: 1 + spread * (expected

@@ -41,7 +41,6 @@ std::size_t operations_of(const Scenario& scenario) {
                             : "set it to false, or real.mode: native");
 }
 
-// All that a prediction is prepared from.
 struct Source {
   std::shared_ptr<const Scenario> scenario;
   std::shared_ptr<const Calibration> calibration;

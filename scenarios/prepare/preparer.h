@@ -14,14 +14,12 @@ namespace paceline {
 
 struct PredictionOptions {
   bool as_measured = false;  // algorithms that are to be chosen: as for a measurement
-  // The section, cluster.network or cluster.intra_node, whose figures were fitted to calls of this
-  // machine; empty: neither.
+  // cluster.network or cluster.intra_node, if fitted to calls of this machine; else empty.
   std::string measured_links = {};
   // Of all points that are kept, about: 100 MB.
   std::size_t operations_kept = 250'000;
 };
 
-// A cluster with the links of a calibration, and the assumptions about them.
 struct LinkedCluster {
   topology::Cluster cluster;
   Assumptions assumptions;
@@ -40,11 +38,9 @@ class Preparer {
   [[nodiscard]] const ScenarioFile& file() const { return file_; }
   [[nodiscard]] const PredictionOptions& options() const { return options_; }
 
-  // The point as the file describes it.
   [[nodiscard]] std::shared_ptr<const Scenario> scenario(std::size_t point);
 
-  // The point to predict: a calibration gives calls their times. Contention (contention.h) is not
-  // in it; it follows from predictions.
+  // The point to predict: a calibration gives calls their times. Contention is not in it.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction(std::size_t point);
 
   // The point to run on hardware, which carries out all calls: a calibration gives links only, by
@@ -55,11 +51,9 @@ class Preparer {
   // The cluster on which a point's calls are simulated, with the links of its calibration.
   [[nodiscard]] LinkedCluster cluster(std::size_t point);
 
-  // What a calibration learnt about the machine, beside the file's own points; null: nothing. All
-  // points share it.
+  // What a calibration learnt about the machine; null: nothing. All points share it.
   [[nodiscard]] std::shared_ptr<const Calibration> learnt();
 
-  // How often a point's scenario was loaded.
   [[nodiscard]] std::size_t scenarios_loaded() const { return scenarios_loaded_; }
 
  private:

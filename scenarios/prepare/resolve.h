@@ -78,8 +78,7 @@ struct PreparedCalls {
                                           std::vector<training::CollectiveCall> calls,
                                           const std::string& algorithm);
 
-// Plans each call whose time is not known, as the scenario's library runs it on the scenario's
-// cluster; says what was assumed.
+// Plans each call of unknown time as the scenario's library runs it; says what was assumed.
 void plan_calls(const Scenario& scenario, PreparedPoint& prepared);
 
 // Gives automatic calls their algorithms by folded times, so that a prediction and a measurement

@@ -18,8 +18,7 @@ struct Spot {
   std::optional<double> preemptions_per_s;  // of a node; nullopt: nobody says
 };
 
-// A kind of node that can be rented, or is owned. Its catalogue describes it as a scenario's
-// `cluster` section does.
+// A kind of node, rented or owned, which its catalogue describes as a scenario's `cluster` does.
 struct Machine {
   std::string catalogue, name;
   std::string device;        // a shipped one, or a file's path from the working directory
@@ -38,7 +37,6 @@ struct Machine {
   [[nodiscard]] std::string full_name() const { return catalogue + " " + name; }
 };
 
-// scenarios/library/catalogues
 [[nodiscard]] std::span<const ShippedFile> shipped_catalogues();
 
 namespace loader {
@@ -60,8 +58,7 @@ struct Catalogue {
 // The same of a document. Precondition: it is a map.
 [[nodiscard]] Catalogue read_catalogue(const DocumentPtr& document, Prices& prices);
 
-// A device as one text: the name of a shipped one, or the path of a file from the working
-// directory.
+// The name of a shipped device, or the path of a file from the working directory.
 [[nodiscard]] std::string device_named_by(const Field& field);
 
 struct WithinLimits {

@@ -37,7 +37,6 @@ std::vector<Field> elements_of(const Field& list) {
   return elements;
 }
 
-// The same of both batches.
 template <class T>
 void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
   exactly = section.find<T>("exactly");

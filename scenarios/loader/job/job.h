@@ -33,7 +33,6 @@ struct Checkpoints {
   Seconds takes;
 };
 
-// What a run needs besides its steps.
 struct Overheads {
   Seconds start;  // until the first step, and again after each failure
   std::optional<Checkpoints> checkpoint;
@@ -70,8 +69,8 @@ class PlannedJob {
   std::vector<std::uint32_t> measured_batches(const Machine& machine) const;  // of its device
 
   // The job on so many nodes of a machine, as a scenario of one point that `settings` complete:
-  // batch, passes, strategy, bucket cap. Messages about the workload show its
-  // place in the job's file. Several threads may ask at once. Throws InputError.
+  // batch, passes, strategy, bucket cap. Messages about the workload show its place in the job's
+  // file. Several threads may ask at once. Throws InputError.
   [[nodiscard]] ScenarioFile scenario(const Machine& machine, std::uint32_t nodes,
                                       const std::vector<ScenarioFile::Setting>& settings) const;
 
@@ -82,8 +81,7 @@ class PlannedJob {
   std::set<std::pair<std::string, std::uint32_t>> measured;
 };
 
-// Schema paceline.job/1. `settings` stand in for values of the file, as --set does. Throws
-// InputError.
+// Schema paceline.job/1. `settings` replace values of the file, as --set does. Throws InputError.
 [[nodiscard]] PlannedJob load_job(const std::string& path,
                                   const std::vector<ScenarioFile::Setting>& settings);
 

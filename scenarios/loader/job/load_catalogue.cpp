@@ -137,8 +137,7 @@ Spot read_spot(Section& machine, const Field& field, Prices& prices) {
   return spot;
 }
 
-// Of a node in use: price (1 / lifetime + upkeep) / in_use + power x electricity, each year of
-// 365.25 days.
+// Price (1 / lifetime + upkeep) / in_use + power x electricity; a year has 365.25 days.
 MoneyPerSecond read_owned(Section section, Prices& prices) {
   constexpr Seconds year(31557600);
   const Money price = prices.amount(section.require("price"));
