@@ -320,8 +320,12 @@ Believed Belief::of_row(std::size_t row) const {
   made.row->counted = made.moved;
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;
-  made.high = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
-  made.low = std::max(-made.high, std::min(known_->rows[row].response.shortest - made.moved, 0.0));
+  const double end = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
+  // Where a row contradicts its description nobody knows which is right: the interval has both.
+  const double left = made.row->contradicts() ? made.row->measured - made.moved : 0;
+  made.high = std::max(end, left);
+  made.low = std::max(std::min(-end, left),
+                      std::min(known_->rows[row].response.shortest - made.moved, 0.0));
   made.rest_high = made.high;
   made.rest_low = made.low;
   return made;

@@ -73,7 +73,7 @@ struct Response {
   double of_one_gpu = -std::numeric_limits<double>::infinity();
   Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
 
-  // What becomes of a value, of a quantity that knows no bounds: itself but near them.
+  // The value within the bounds that an unbounded one stands for: the same unless near a bound.
   [[nodiscard]] double bounded(Unknown quantity, double value) const;
   [[nodiscard]] std::array<double, quantities> bounded(std::array<double, quantities> values) const;
   // Of a value within the bounds.

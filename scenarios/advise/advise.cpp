@@ -286,7 +286,7 @@ Remarks remarks_on(const Advice& advice) {
 
 std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }
 
-// As it is to be pasted: never broken into lines.
+// Writes a command on one line, so that it can be pasted.
 void write_command(std::ostream& out, const std::string& command) {
   if (text_form(out).is_markdown) return write_line(out, "  " + command);
   out << "    " << command << '\n';

@@ -218,7 +218,7 @@ std::vector<cost::CollectiveSample> largest_group(const cost::CollectiveFit& fit
   return largest;
 }
 
-// Of logarithms of predicted over measured.
+// Summarises the logarithms of predicted over measured times.
 RatioSummary summarise_ratios(std::vector<double> logs) {
   RatioSummary summary;
   summary.points = logs.size();

@@ -12,7 +12,7 @@
 
 #include "models/settings/key.h"
 
-// What keys of a table require of each other, as JSON Schema.
+// Writes the rules between keys of a table as JSON Schema.
 namespace paceline::schema {
 
 // JSON that is put together part by part; members of objects keep their order.

@@ -266,8 +266,8 @@ void add_settings(const Run& run, RunRecord& record) {
   if (ranks) settings.emplace_back("gpus", std::to_string(*ranks));
 }
 
-// As torch takes the figures: from the first bucket's all-reduce to the end of the last one, with
-// gaps between them and late ranks.
+// Explains torch's figures: they run from the first bucket's all-reduce to the end of the last one,
+// and include gaps and late ranks.
 void add_meaning(const Run& run, RunRecord& record) {
   const bool has_times = std::ranges::any_of(
       run.ranks, [](const auto& one) { return averages(one.second).backward.has_value(); });

@@ -210,7 +210,7 @@ class JobReader {
   void read_measured() {
     const auto list = file_.field("measured_on");
     if (!list) return;
-    // As scenarios have it, below their workload.
+    // Scenarios have this section under `workload`.
     job_.sections.emplace("workload.measured_on",
                           Field(list->document(), list->node(), "workload.measured_on"));
     std::set<std::tuple<std::string, std::uint32_t, std::optional<workload::Precision>>> known;

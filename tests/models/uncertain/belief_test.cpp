@@ -198,6 +198,7 @@ TEST(Belief, CountsARowAsFarAsPriorsReach) {
     EXPECT_TRUE(beyond.row->contradicts());
     EXPECT_EQ(beyond.row->measured, sign * 4);
     EXPECT_NEAR(beyond.moved, sign * farthest, 1e-3);
+    EXPECT_NEAR(sign > 0 ? beyond.moved + beyond.high : beyond.moved + beyond.low, sign * 4, 1e-9);
   }
 }
 
