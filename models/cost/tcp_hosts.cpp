@@ -29,6 +29,13 @@ ThreadRate within(BytesPerSecond likely, double factor) {
   return {likely, likely / factor, likely * factor};
 }
 
+ThreadRate thread_rate(const TcpHosts& hosts) {
+  if (hosts.is_measured()) return within(*hosts.stream, 1);
+  const ThreadRate rate = thread_rate(hosts.provider);
+  const BytesPerSecond most = hosts.stream.value_or(rate.high);
+  return {std::min(rate.likely, most), std::min(rate.low, most), std::min(rate.high, most)};
+}
+
 }  // namespace
 
 Sockets sockets_of(const TcpHosts& hosts, Library library, std::uint32_t nccl_minor) {
@@ -54,7 +61,7 @@ TcpRate tcp_rate(const TcpHosts& hosts, const TcpTraffic& traffic) {
   const bool has_helpers = sockets.sockets > 1;
   const double threads = has_helpers ? static_cast<double>(traffic.connections) * sockets.threads
                                      : static_cast<double>(traffic.nics);
-  const ThreadRate thread = hosts.stream ? within(*hosts.stream, 1) : thread_rate(hosts.provider);
+  const ThreadRate thread = thread_rate(hosts);
   const auto carried = [&](BytesPerSecond rate) { return std::min(traffic.wires, rate * threads); };
   return {carried(thread.likely), carried(thread.low), carried(thread.high), sockets};
 }

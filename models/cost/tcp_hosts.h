@@ -33,6 +33,9 @@ struct TcpHosts {
   std::optional<std::uint32_t> sockets = std::nullopt, threads = std::nullopt;
   // Rate of one stream, one way, as `iperf3 -P 1` measures it; above 0.
   std::optional<BytesPerSecond> stream = std::nullopt;
+
+  // Whether the stream's rate is a thread's: virtual machines' carry more than NCCL's sockets.
+  [[nodiscard]] bool is_measured() const { return stream && provider == Provider::own; }
 };
 
 // MAX_SOCKETS and MAX_THREADS of NCCL's src/transport/net_socket.cc.
@@ -89,9 +92,10 @@ struct ThreadRate {
 
 // The lesser of the rate of the wires and that of the threads: each connection's own where it has
 // several sockets, else one per NIC, which serves all its connections. A measured stream replaces
-// the rate of a thread. Not modelled: limits of a host's memory or kernel with many threads (no row
-// at hand is above 1.1 GB/s); a provider's limit per flow, where it is above a thread's rate; and
-// ranks of a node that send at once (hybrid FSDP, hierarchical MPI), which would be faster.
+// the rate of a thread on hosts of one's own; on others it is the most that a thread moves. Not
+// modelled: limits of a host's memory or kernel with many threads (no row at hand is above 1.1
+// GB/s); a provider's limit per flow, where it is above a thread's rate; and ranks of a node that
+// send at once (hybrid FSDP, hierarchical MPI), which would be faster.
 [[nodiscard]] TcpRate tcp_rate(const TcpHosts& hosts, const TcpTraffic& traffic);
 
 }  // namespace paceline::cost

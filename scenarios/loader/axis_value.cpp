@@ -135,6 +135,7 @@ void read_axes(Reader& reader, Axes axes, MeasuredRow& row) {
       row.axes.push_back(axis_value(axis.path, *value));
     }
   }
+  if (const auto std = reader.find("std")) row.std = std->number(0.001, 0.5);
   if (const auto step = reader.find("step")) row.step = step->positive_seconds();
   if (!row.step) (void)reader.has("throughput");
   reader.finish();

@@ -48,6 +48,7 @@ struct MeasuredRow {
   std::optional<Field> throughput;  // this or the step
   std::optional<Seconds> step;
   bool known = false;
+  double std = 0;  // MeasuredPoint::std
 };
 
 using Axes = std::span<const ScenarioFile::Axis>;

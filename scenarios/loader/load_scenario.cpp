@@ -30,9 +30,12 @@ constexpr AssumptionKind of_sockets{
     "{}: {} moves {} per host over TCP ({} to {}) out of {}, at {} per connection, on hosts "
     "{}; {}"};
 constexpr std::string_view narrowed_by_provider{
-    "set network.provider or network.stream_bandwidth (`iperf3 -P 1`) to settle it"};
+    "set network.provider or network.stream_bandwidth (`iperf3 -P 1`) to narrow it"};
 constexpr std::string_view narrowed_by_stream{
-    "set network.stream_bandwidth (`iperf3 -P 1`) to settle it"};
+    "set network.stream_bandwidth (`iperf3 -P 1`) to narrow it"};
+constexpr std::string_view at_most_a_stream{
+    "network.stream_bandwidth is the most that a connection carries; network.efficiency overrides "
+    "it"};
 constexpr std::string_view overridden{"network.efficiency overrides it"};
 
 // To 10 MB/s: no rate here is known better.
@@ -47,7 +50,7 @@ std::string text_of(const cost::Sockets& sockets) {
 }
 
 std::string owner_of(const cost::TcpHosts& hosts) {
-  if (hosts.stream) return "of a measured stream";
+  if (hosts.is_measured()) return "of a measured stream";
   switch (hosts.provider) {
     case cost::Provider::unknown: return "that may be virtual";
     case cost::Provider::own: return "of your own";
@@ -56,7 +59,7 @@ std::string owner_of(const cost::TcpHosts& hosts) {
 }
 
 std::string_view narrowed_by(const cost::TcpHosts& hosts) {
-  if (hosts.stream) return overridden;
+  if (hosts.stream) return hosts.is_measured() ? overridden : at_most_a_stream;
   return hosts.provider == cost::Provider::unknown ? narrowed_by_provider : narrowed_by_stream;
 }
 
@@ -138,6 +141,8 @@ constexpr std::array point_table{
     Key{"known", Flag{}, false,
         "the row is evidence: predictions of all points are conditioned by it, and it is never "
         "counted as predicted"},
+    Key{"std", Number{0.001, 0.5}, "none",
+        "of a known row: the standard deviation of its measurement over its value, 0.05 for 5 %"},
 };
 
 constexpr std::array point_forms{Form{Map{rows<point_table>}, Form::Of::list}};

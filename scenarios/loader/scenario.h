@@ -167,6 +167,8 @@ struct MeasuredPoint {
   // Evidence, by which the predictions of all points of the file are conditioned, or to which an
   // input was fitted: shown, never counted as predicted.
   bool known = false;
+  // Standard deviation of the measurement over its value; 0: that of measured steps in general.
+  double std = 0;
 };
 
 }  // namespace paceline

@@ -120,7 +120,8 @@ uncertain::KnownRow known_row_of(const PointOutcome& outcome) {
                     outcome.measured->throughput.value(), outcome.predicted_throughput().value()),
         "check its unit, and the batch");
   }
-  return {outcome.predicted->response, measured, 0, outcome.predicted->composed};
+  return {outcome.predicted->response, measured, outcome.measured->std,
+          outcome.predicted->composed};
 }
 
 std::vector<std::size_t> points_as_evidence(Preparer& points) {

@@ -46,7 +46,7 @@ LinkClass class_in_node(const Scenario& scenario, bool crosses_hosts) {
 }
 
 LinkClass class_of_hosts(const Scenario& scenario) {
-  if (scenario.tcp_hosts.stream) return LinkClass::measured;
+  if (scenario.tcp_hosts.is_measured()) return LinkClass::measured;
   switch (scenario.tcp_hosts.provider) {
     case cost::Provider::unknown: return LinkClass::tcp_unknown;
     case cost::Provider::own: return LinkClass::tcp_own;

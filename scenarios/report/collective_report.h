@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -15,13 +16,16 @@ struct PredictedCall {
   Bytes size;
   std::string protocol;  // of the library; may be empty
   Result predicted;
+  Seconds least;  // that wires allow (models/cost/bounds.h)
 
   [[nodiscard]] Seconds time() const { return predicted.totals.step; }
   [[nodiscard]] const training::CollectiveCall& call() const {
     return *call_of(predicted.trace.program.operations.front());
   }
   // Of the time, 90 %.
-  [[nodiscard]] Seconds low() const { return time() * call().range.low; }
+  [[nodiscard]] Seconds low() const {
+    return std::max(time() * call().range.low, std::min(time(), least));
+  }
   [[nodiscard]] Seconds high() const { return time() * call().range.high; }
 };
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -128,6 +129,12 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   fmt::print(std::cout, "  of the busiest link: in a node {}, between nodes {}\n",
              bandwidth(fit, P::local_bandwidth, cost::local_unit),
              bandwidth(fit, P::remote_bandwidth, cost::remote_unit));
+  const auto nodes_of = [](const auto& sample) { return sample.shape.nodes; };
+  if (std::ranges::max(fit.samples() | std::views::transform(nodes_of)) == 2) {
+    fmt::print(std::cout,
+               "  counted as a ring's; on two nodes trees send half of that, so larger groups may "
+               "be slower: predictions end at the NICs' rate\n");
+  }
   std::size_t standing_out = 0;     // samples
   constexpr double too_much = 1.5;  // times the noise that its own repetitions explain
   for (std::size_t i = 0; i < fit.samples().size(); ++i) {

@@ -8,6 +8,7 @@
 #include "models/assumption.h"
 #include "models/collectives/nccl_tests.h"
 #include "models/collectives/registry.h"
+#include "models/cost/bounds.h"
 #include "models/text/number.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/cli/collective_options.h"
@@ -249,7 +250,10 @@ int predict(const Options& options, files::OutputFile& json) {
                        !options.calibration.empty()};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!predicted[i]) continue;
-    calls.rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(*predicted[i])});
+    const cost::LeastTimes least = cost::least_times(
+        scenario.cluster, *call_of(predicted[i]->trace.program.operations.front()));
+    calls.rows.push_back({sizes[i], prepared.calls[i].protocol, std::move(*predicted[i]),
+                          least.node_links + least.network});
   }
   calls.is_complete = calls.rows.size() == sizes.size();
   if (!json.is_standard_output()) {

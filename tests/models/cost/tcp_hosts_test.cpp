@@ -92,8 +92,18 @@ TEST(TcpHosts, ConnectionsOfOneSocketShareAThread) {
   EXPECT_DOUBLE_EQ(two.likely.value(), 2 * 1.98e9);
 }
 
-TEST(TcpHosts, AMeasuredStreamLeavesNothingOpen) {
-  expect_rate(over({.stream = BytesPerSecond(1.1e9)}, 12.5), 1.1, 1.1, 1.1);
+TEST(TcpHosts, AMeasuredStreamOfOnesOwnHostsLeavesNothingOpen) {
+  expect_rate(over({.provider = Provider::own, .stream = BytesPerSecond(1.1e9)}, 12.5), 1.1, 1.1,
+              1.1);
+}
+
+TEST(TcpHosts, AMeasuredStreamIsTheMostThatVirtualMachinesCarry) {
+  const auto virtual_with = [](double stream) {
+    return over({.provider = Provider::other, .stream = BytesPerSecond(stream * 1e9)}, 12.5);
+  };
+  expect_rate(virtual_with(1.75), 0.58 / 1.6, 0.58, 0.58 * 1.6);
+  expect_rate(virtual_with(0.7), 0.58 / 1.6, 0.58, 0.7);
+  expect_rate(virtual_with(0.3), 0.3, 0.3, 0.3);
 }
 
 }  // namespace
