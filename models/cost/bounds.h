@@ -5,9 +5,10 @@
 
 namespace paceline::cost {
 
-// What no library can beat: the bytes that must leave each node, leaf switch or GPU, on the mean
-// over these, over what their wires carry one way at their nominal rates, less the headers of
-// packets. Of a program, all its calls together; of a call alone, its own.
+// What no library can beat: the bytes that must leave each node, leaf switch, PCIe switch or GPU,
+// on the mean over these, over what their wires carry one way at their nominal rates, less the
+// headers of packets; and what all ranks push to one parameter server on a host of its own. Of a
+// program, all its calls together; of a call alone, its own.
 //
 // An all-reduce of B bytes over N parts moves 2 (N - 1) / N B out of each, a reduce-scatter or
 // all-gather half of that (Patarasuk and Yuan, JPDC 69(2), 2009, theorem 1), as does an all-reduce

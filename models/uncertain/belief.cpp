@@ -316,16 +316,16 @@ Believed Belief::of_row(std::size_t row) const {
   Believed made;
   made.row = {known_->rows[row].measured, known_->counted[row]};
   made.values = known_->rows[row].response.bounded(known_->values[row]);
-  made.moved = std::max(known_->counted[row], known_->rows[row].response.fastest(made.values));
+  const Response& response = known_->rows[row].response;
+  made.moved = std::max({known_->counted[row], response.fastest(made.values), response.shortest});
   made.row->counted = made.moved;
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;
   const double end = student_90(freedom + rows) * (deviation > 0 ? deviation : repeated);
-  // Where a row contradicts its description nobody knows which is right: the interval has both.
-  const double left = made.row->contradicts() ? made.row->measured - made.moved : 0;
+  // Where a row is not reached nobody knows which is right: the interval has both.
+  const double left = made.row->measured - made.moved;
   made.high = std::max(end, left);
-  made.low = std::max(std::min(-end, left),
-                      std::min(known_->rows[row].response.shortest - made.moved, 0.0));
+  made.low = std::max(std::min(-end, left), std::min(response.shortest - made.moved, 0.0));
   made.rest_high = made.high;
   made.rest_low = made.low;
   return made;

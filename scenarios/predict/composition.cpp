@@ -7,6 +7,7 @@
 #include "models/cost/composed_step.h"
 #include "models/cost/contention.h"
 #include "models/stats/interval_set.h"
+#include "models/training/scheduler.h"
 
 namespace paceline {
 namespace {
@@ -252,8 +253,11 @@ void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster
   if (!prepared.place.compute_is_measured) set(Unknown::compute, alone, prepared.one_gpu_step);
   if (!prepared.place.is_alone()) {
     const Seconds computes = compute_of_slowest(prepared.point);
-    const Seconds least = std::min(prepared.one_gpu_step, computes);
-    set(Unknown::wrapper, least, computes);
+    set(Unknown::wrapper, std::min(prepared.one_gpu_step, computes), computes);
+    // Launches take their time beside the kernels, or before them.
+    const auto ends = training::ends_without_calls(prepared.point.program);
+    const Seconds least =
+        std::min(prepared.one_gpu_step, std::max(computes, std::ranges::max(ends)));
     if (least > Seconds(0)) {
       response.of_one_gpu = std::min(std::log(least / response.step), 0.0);
     }

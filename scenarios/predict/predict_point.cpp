@@ -110,20 +110,23 @@ std::function<double(const std::array<double, uncertain::quantities>&)> composed
     Result result;
     Composition composition{prepared, result};
   };
-  return [kept = std::make_shared<const Kept>(prepared, result)](const auto& values) {
-    return std::log(kept->composition.step(scale_of(kept->prepared, values)) /
-                    kept->result.totals.step);
+  const auto kept = std::make_shared<const Kept>(prepared, result);
+  return [kept, as_described = kept->composition.step({})](const auto& values) {
+    return std::log(kept->composition.step(scale_of(kept->prepared, values)) / as_described);
   };
 }
 
-// As quantities say; as long as a row that is known, and no shorter than the step of one GPU.
+// As quantities say; as long as a row that is known, and no shorter than the step of one GPU. Where
+// ranks differ a composed step is not quite the simulated one.
 StepTrace believed_trace(const PreparedPoint& prepared, const Composition& composition,
                          const Prediction& described, Seconds step) {
   StepScale scale = scale_of(prepared, described.believed.values);
-  const Seconds composed = composition.step(scale);
+  const double exact = step / composition.step({});
+  const Seconds composed = composition.step(scale) * exact;
   const Seconds moved = step * std::exp(described.believed.moved);
   const Seconds fastest = step * std::exp(described.response.fastest(described.believed.values));
-  scale.whole = described.believed.row ? moved / composed : std::max(fastest / composed, 1.0);
+  scale.whole =
+      exact * (described.believed.row ? moved / composed : std::max(fastest / composed, 1.0));
   return composition.trace(scale);
 }
 
@@ -151,7 +154,10 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
                    ? believed_trace(prepared, composition, made, result.totals.step)
                    : std::move(result.trace);
   made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
-  made.interval = widened(to_interval(made.totals.step, made.believed), made.totals.step, alone);
+  made.interval = to_interval(made.totals.step, made.believed);
+  const Seconds shortest = result.totals.step * std::exp(made.response.shortest);
+  made.interval.low = std::max(made.interval.low, std::min(shortest, made.totals.step));
+  made.interval = widened(made.interval, made.totals.step, alone);
   made.interval = widened(made.interval, made.totals.step, prepared.traced);
   for (std::string& sentence : sentences_of(belief, made)) {
     made.assumptions.push_back(std::move(sentence));

@@ -81,6 +81,35 @@ TEST(LeastTimes, CountHeadersAndNoEfficiency) {
               1.5 * gib / 50e9 * 1514 / 1448, 1e-9);
 }
 
+// Four switches of two GPUs, each with a link up of 10 GB/s: 3/4 of the bytes leave each twice.
+TEST(LeastTimes, AreOfAPcieSwitchThatCarriesLess) {
+  topology::Cluster cluster = four_nodes();
+  cluster.nodes = 1;
+  cluster.intra_node.kind = topology::IntraNodeKind::pcie;
+  cluster.intra_node.pcie_tree =
+      topology::even_tree(8, {.gpus_per_switch = 2, .switch_bandwidth = BytesPerSecond(10e9)});
+  EXPECT_NEAR(least_times(cluster, call_of_gib(Collective::all_reduce)).node_links.value(),
+              1.5 * gib / 10e9, 1e-12);
+}
+
+// 32 GPUs push 1 GiB each to the second of two servers, which has one NIC of 12.5 GB/s; the nodes
+// have four of them, of which pulls use the other direction.
+TEST(LeastTimes, AreOfTheServerThatGetsMost) {
+  topology::Cluster cluster = four_nodes();
+  cluster.servers = 2;
+  CollectiveCall push = call_of_gib(Collective::reduce);
+  push.root = Rank(33);
+  push.how = training::SimulatedCall{"direct"};
+  EXPECT_NEAR(least_times(cluster, push).network.value(), 8 * gib / 50e9, 1e-12);
+  CollectiveCall pull = push;
+  pull.collective = Collective::broadcast;
+  EXPECT_EQ(least_times(cluster, pull).network, Seconds(0));
+  training::StepProgram program;
+  program.operations = {{"push", training::OperationKind::collective, 0, {}, push},
+                        {"pull", training::OperationKind::collective, 0, {}, pull}};
+  EXPECT_NEAR(least_times(cluster, program).network.value(), 32 * gib / 12.5e9, 1e-12);
+}
+
 TEST(LeastTimes, AreNoneOfWhatIsNotTold) {
   CollectiveCall call = call_of_gib(Collective::all_reduce);
   call.is_untold = true;
