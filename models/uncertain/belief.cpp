@@ -144,6 +144,35 @@ class Fit {
   double distance_ = 0, log_determinant_ = 0;
 };
 
+// The same by directions, where slopes at the description do not lead: calls that all hide have
+// none until they are longer. Each quantity that moves the step gets no part, one or two.
+double reached_by_directions(const Priors& priors, const KnownRow& row, double farthest) {
+  const double sign = std::copysign(1, row.measured);
+  ByQuantity ends{};
+  std::vector<std::size_t> moving;
+  const Place& place = row.response.place;
+  for (std::size_t q = 0; q < quantities; ++q) {
+    ends[q] = sign * std::sqrt(farthest * covariance(priors, unknown_of(q), place, place, true));
+    if (row.response.at(unknown_of(q), ends[q]) != 0) moving.push_back(q);
+  }
+  double best = 0;
+  const auto tries = static_cast<std::size_t>(std::lround(std::pow(3, moving.size())));
+  for (std::size_t number = 1; number < tries && best < std::abs(row.measured); ++number) {
+    ByQuantity values{};
+    double squares = 0;
+    std::size_t left = number;
+    for (const std::size_t q : moving) {
+      const auto part = static_cast<double>(left % 3);
+      left /= 3;
+      values[q] = part * ends[q];
+      squares += square(part);
+    }
+    for (double& value : values) value /= std::sqrt(squares);
+    best = std::max(best, sign * row.moved(values));
+  }
+  return sign * std::min(best, std::abs(row.measured));
+}
+
 // As far towards what a row measured as quantities within 99 % reach.
 double reached(const Priors& priors, const KnownRow& row) {
   const double farthest = square(student_end(outside_of_priors));
@@ -154,7 +183,9 @@ double reached(const Priors& priors, const KnownRow& row) {
     fit.go_on_to(Eigen::VectorXd::Constant(1, sign * (at + move)));
     if (fit.distance() > farthest) {
       const double part = (farthest - distance) / (fit.distance() - distance);
-      return sign * std::min(at + part * move, most);
+      const double by_slopes = std::min(at + part * move, most);
+      const double by_directions = sign * reached_by_directions(priors, row, farthest);
+      return sign * std::max(by_slopes, by_directions);
     }
     at += move;
     distance = fit.distance();

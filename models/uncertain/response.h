@@ -71,7 +71,8 @@ struct Response {
   // which several take no less: with `compute` as described.
   double shortest = -std::numeric_limits<double>::infinity();
   double of_one_gpu = -std::numeric_limits<double>::infinity();
-  Seconds step = {};  // that moves; 0: of no point. Points that have all alike are one
+  Seconds step = {};        // that moves; 0: of no point
+  std::uint64_t point = 0;  // its number, which tells apart points that have all else alike
 
   // The value within the bounds that an unbounded one stands for: the same unless near a bound.
   [[nodiscard]] double bounded(Unknown quantity, double value) const;

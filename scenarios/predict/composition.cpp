@@ -60,7 +60,7 @@ class Asked {
   [[nodiscard]] uncertain::Response response(const PreparedPoint& prepared, Seconds step,
                                              const ScaledSteps& steps_of) const {
     const uncertain::Place& place = prepared.place;
-    uncertain::Response made{.place = place, .step = step};
+    uncertain::Response made{.place = place, .step = step, .point = prepared.point.id};
     const std::vector<Seconds> steps = steps_of(scales_);
     const auto moved = [&](std::size_t i) { return std::log(steps[i] / step); };
     std::array<std::vector<std::pair<double, double>>, uncertain::quantities> curves;
