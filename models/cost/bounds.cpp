@@ -19,7 +19,9 @@ using training::Group;
 double part_that_leaves(Collective collective, double parts, bool is_summed_outside) {
   const double others = (parts - 1) / parts;
   switch (collective) {
-    case Collective::all_reduce: return is_summed_outside ? others : 2 * others;
+    case Collective::all_reduce:
+      if (is_summed_outside) return parts > 1 ? 1 : 0;
+      return 2 * others;
     case Collective::reduce_scatter:
     case Collective::all_gather:
     case Collective::broadcast:

@@ -11,8 +11,8 @@ namespace paceline::cost {
 // program, all its calls together; of a call alone, its own.
 //
 // An all-reduce of B bytes over N parts moves 2 (N - 1) / N B out of each, a reduce-scatter or
-// all-gather half of that (Patarasuk and Yuan, JPDC 69(2), 2009, theorem 1), as does an all-reduce
-// that switches or servers sum, and a broadcast or a reduce on the mean of its parts. Others, and
+// all-gather half of that (Patarasuk and Yuan, JPDC 69(2), 2009, theorem 1), as do a broadcast and
+// a reduce on the mean of their parts. Where switches or servers sum, B leaves each. Others, and
 // calls whose size is not told, are taken for 0.
 struct LeastTimes {
   Seconds node_links;  // of calls that stay in a node

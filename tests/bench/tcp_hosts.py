@@ -114,6 +114,9 @@ class Source:
         files = []
         for i, text in enumerate(self.texts):
             text = re.sub(r", stream_bandwidth: [^,}]*", "", text)
+            if words.startswith('"stream_bandwidth"'):  # a thread's own rate, whoever runs the host
+                vendor = ", nic: ena" if "provider: aws" in text and "nic: " not in text else ""
+                text = re.sub(r", provider: [^,}]*", vendor, text)
             files.append(self.folder / f"{i}.yaml")
             files[-1].write_text(re.sub(r'(\n  network"?|"network"): \{', r"\g<0>" + words + ", ", text, count=1))
         done = subprocess.run([self.paceline, "validate", *map(str, files), "--json", "-", "--set",
@@ -128,7 +131,7 @@ class Source:
 
 
 def stream_of(rate_gb_s):
-    return f'"stream_bandwidth": {rate_gb_s:.5g}GBps'
+    return f'"stream_bandwidth": {rate_gb_s:.5g}GBps, "provider": own'
 
 
 def at(rate, steps):

@@ -123,6 +123,7 @@ constexpr Trial trials[] = {
      "cluster.network.fabric=fat_tree\n"
      "cluster.network.nodes_per_leaf=1"},
     {"cluster.network.provider", "azure", "cluster.network.transport=tcp"},
+    {"cluster.network.stream_bandwidth", "0.5GBps", "cluster.network.transport=tcp"},
     {"collective.version", "\"2.18\""},
     {"collective.nvls", "false",
      "workload.device=h100-sxm5-80gb\n"

@@ -117,14 +117,14 @@ TEST(Interval, IsAsWideAsTheClassOfItsBox) {
   EXPECT_EQ(high_of(outcome_of({of_class}), Unknown::node_links), 0);
 }
 
-// Virtual hosts of 25 Gb/s; where what they move was measured, the step is the same and surer.
+// Hosts of 25 Gb/s of one's own; where what they move was measured, the step is the same and surer.
 TEST(Interval, IsNarrowerWhereHostsWereMeasured) {
   const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
                                                  {"cluster.network.transport", "tcp"},
-                                                 {"cluster.network.provider", "azure"}};
+                                                 {"cluster.network.provider", "own"}};
   const PointOutcome one = outcome_of(hosts);
   auto measured = hosts;
-  measured.emplace_back("cluster.network.stream_bandwidth", "0.58GBps");
+  measured.emplace_back("cluster.network.stream_bandwidth", "1.98GBps");
   const PointOutcome known = outcome_of(measured);
   const double step = one.predicted->totals.step.value();
   EXPECT_NEAR(known.predicted->totals.step.value(), step, 1e-9);

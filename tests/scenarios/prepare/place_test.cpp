@@ -99,7 +99,11 @@ TEST(PlaceBetweenNodes, IsOfTheHostsOfTcp) {
   EXPECT_EQ(hosts_of("cluster.network.provider", "azure"), LinkClass::tcp_virtual);
   EXPECT_EQ(hosts_of("cluster.network.provider", "aws"), LinkClass::tcp_virtual);
   EXPECT_EQ(hosts_of("cluster.network.provider", "unknown"), LinkClass::tcp_unknown);
-  EXPECT_EQ(hosts_of("cluster.network.stream_bandwidth", "1.5GBps"), LinkClass::measured);
+  EXPECT_EQ(hosts_of("cluster.network.stream_bandwidth", "1.5GBps"), LinkClass::tcp_unknown);
+  const auto measured = between_nodes({{"cluster.network.transport", "tcp"},
+                                       {"cluster.network.provider", "own"},
+                                       {"cluster.network.stream_bandwidth", "1.5GBps"}});
+  EXPECT_EQ(measured.network, LinkClass::measured);
 }
 
 // Wires of 0.125 GB/s are slower than any host; so are those of an efficiency that is told.
