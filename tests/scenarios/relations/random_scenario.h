@@ -85,6 +85,10 @@ class Values {
     return fmt::format("workload.layers.{}.{}", number, key);
   }
   void add_layer() { ++layers_; }
+  void take_out_layers() {
+    for (const std::string& path : below("workload.layers.")) take_out(path);
+    layers_ = 0;
+  }
 
   // As a scenario file.
   [[nodiscard]] std::string text() const;
@@ -123,7 +127,7 @@ inline std::string Values::text() const {
   for (std::size_t i = 0; i < layers_; ++i) {
     list += (list.empty() ? "" : ", ") + map_text(by_path_, layer(i, ""));
   }
-  others.emplace("workload.layers", "[" + list + "]");
+  if (layers_ > 0) others.emplace("workload.layers", "[" + list + "]");
   std::string text = "schema: paceline/1\nname: random\n", done;
   for (const auto& [path, value] : others) {
     const std::string key = path.substr(0, path.find('.'));
