@@ -2,6 +2,8 @@
 // the scenario; nor do several GPUs beat as many of one, but for named reasons. 60 seeds;
 // PACELINE_RELATION_SEEDS as many (many_seeds.sh). PACELINE_RELATION_SHIPPED: all shipped ones.
 
+#include "models/cost/bounds.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +12,7 @@
 #include <string>
 
 #include "scenarios/predict/link_forms.h"
+#include "scenarios/report/collective_report.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/scenarios/relations/beaten.h"
 #include "tests/scenarios/relations/tried_scenario.h"
@@ -112,7 +115,9 @@ TEST_F(BoundRelations, CallsKeepToThem) {
       Cuts cuts(job_cluster(point));
       cuts.add(call);
       const Cuts::Longest least = cuts.longest();
-      const Seconds time = result.totals.step, low = time * call.range.low;
+      const cost::LeastTimes wires = cost::least_times(scenario.cluster, call);
+      const PredictedCall row{call.size(), "", result, wires.node_links + wires.network};
+      const Seconds time = row.time(), low = row.low();
       std::string why;
       if (beats(low, least.seconds)) {
         why = fmt::format(
