@@ -79,7 +79,7 @@ TEST_F(BoundRelations, CalibratedStepsKeepToThem) {
       Random random(seed);
       if (random.chance(0.5)) logged.nodes = std::min(logged.nodes, 2U);
       if (logged.ranks() == RankCount(1)) continue;
-      Cuts cuts(logged);
+      Cuts cuts(logged, false);
       cuts.add({.collective = collectives::Collective::all_reduce,
                 .count = ElementCount(250'000'000),
                 .element_size = ElementSize(4)});
@@ -92,7 +92,8 @@ TEST_F(BoundRelations, CalibratedStepsKeepToThem) {
   }
 }
 
-// As `paceline collective` has them: a call alone, with the interval of its choice.
+// As `paceline collective` has them: a call alone, with the interval of its choice from what the
+// command takes for its bound.
 TEST_F(BoundRelations, CallsKeepToThem) {
   using collectives::Collective;
   for (std::uint64_t seed = first_; seed < end_; ++seed) {
@@ -110,14 +111,15 @@ TEST_F(BoundRelations, CallsKeepToThem) {
       const auto made =
           prepare_calls(scenario, {{collective, ElementCount(size), ElementSize(4)}}, "");
       const ResolvedPoint& point = made.calls.front().point;
-      const Result result = sim::predict_folded(point);
-      const auto& call = *call_of(result.trace.program.operations.front());
-      Cuts cuts(job_cluster(point));
-      cuts.add(call);
+      Result result = sim::predict_folded(point);
+      const auto bound =
+          cost::least_times(scenario.cluster, *call_of(result.trace.program.operations.front()));
+      const PredictedCall predicted{Bytes(4 * size), "", std::move(result),
+                                    bound.node_links + bound.network};
+      Cuts cuts(job_cluster(point), nvswitch_adds(scenario));
+      cuts.add(predicted.call());
       const Cuts::Longest least = cuts.longest();
-      const cost::LeastTimes wires = cost::least_times(scenario.cluster, call);
-      const PredictedCall row{call.size(), "", result, wires.node_links + wires.network};
-      const Seconds time = row.time(), low = row.low();
+      const Seconds time = predicted.time(), low = predicted.low();
       std::string why;
       if (beats(low, least.seconds)) {
         why = fmt::format(

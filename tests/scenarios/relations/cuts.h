@@ -19,9 +19,11 @@ namespace paceline::test {
 // Of a call of B bytes that P parts make together, each part alone:
 // - all-reduce: B out, which others need, and B in, which tell it of others;
 // - all-gather: in what others hold, out what it holds; reduce-scatter the other way round;
-// - broadcast: B into each part that has not the root; reduce: B out of these.
-// And of an all-reduce 2 (P - 1) B out of all together, 2 (P - 1) / P B a part (Patarasuk and Yuan,
-// JPDC 69(2), 2009, theorem 1), unless something outside of the parts adds: a switch or a server.
+// - broadcast: B into each part that has not the root; reduce: B out of these; a root that is a
+//   server has B to or from each rank.
+// And out of all together 2 (P - 1) B of an all-reduce, 2 (P - 1) / P B a part (Patarasuk and Yuan,
+// JPDC 69(2), 2009, theorem 1), and (P - 1) B of the others, unless something outside of the parts
+// adds or copies: a switch or a server.
 class Cuts {
  public:
   struct Longest {
@@ -29,8 +31,9 @@ class Cuts {
     std::string where = "nowhere";
   };
 
-  // Of a job alone on its cluster, with its servers.
-  explicit Cuts(const topology::Cluster& job);
+  // Of a job alone on its cluster, with its servers. `nvswitch_adds`: NVSwitches may add, whatever
+  // algorithm a call is predicted to have.
+  Cuts(const topology::Cluster& job, bool nvswitch_adds);
 
   void add(const training::CollectiveCall& call);
   void add(const training::StepProgram& program) {
@@ -62,12 +65,16 @@ class Cuts {
   [[nodiscard]] double nic() const;
 
   topology::Cluster job_;
+  bool nvswitch_adds_;
   std::vector<Kind> kinds_;
   std::vector<double> into_server_, out_of_server_;  // bytes
 };
 
-inline Cuts::Cuts(const topology::Cluster& job)
-    : job_(job), into_server_(job.servers), out_of_server_(job.servers) {
+inline Cuts::Cuts(const topology::Cluster& job, bool nvswitch_adds)
+    : job_(job),
+      nvswitch_adds_(nvswitch_adds),
+      into_server_(job.servers),
+      out_of_server_(job.servers) {
   Kind nodes{"the NICs of a node", {}, {}};
   for (std::uint32_t rank = 0; rank < job.ranks().value(); ++rank) {
     nodes.part_of.push_back(rank / job.gpus_per_node);
@@ -190,13 +197,7 @@ inline void Cuts::add(const training::CollectiveCall& call,
   for (Kind& kind : kinds_) add(call, ranks, kind);
   const std::size_t root = index(call.root);
   if (root < ranks.size()) return;
-  // A server gets, or sends, once what each node has.
-  std::vector<std::uint32_t> nodes;
-  for (const std::uint32_t rank : ranks) nodes.push_back(rank / job_.gpus_per_node);
-  std::ranges::sort(nodes);
-  const auto different = std::ranges::unique(nodes);
-  nodes.erase(different.begin(), different.end());
-  const double bytes = static_cast<double>(call.size().value()) * static_cast<double>(nodes.size());
+  const double bytes = static_cast<double>(call.size().value()) * static_cast<double>(ranks.size());
   const std::size_t server = root - ranks.size();
   using collectives::Collective;
   if (call.collective == Collective::reduce) into_server_.at(server) += bytes;
@@ -229,6 +230,7 @@ inline void Cuts::add(const training::CollectiveCall& call, const std::vector<st
     if (members[part] == 0) continue;
     const bool has_root = !has_outer_root && kind.part_of[ranks[root]] == part;
     const double own = bytes * members[part] / all;
+    const double of_root = has_outer_root ? bytes * members[part] : bytes;
     switch (call.collective) {
       case Collective::all_reduce:
         kind.out[part] += bytes;
@@ -242,17 +244,25 @@ inline void Cuts::add(const training::CollectiveCall& call, const std::vector<st
         kind.out[part] += bytes - own;
         kind.in[part] += own;
         break;
-      case Collective::broadcast: (has_root ? kind.out : kind.in)[part] += bytes; break;
-      case Collective::reduce: (has_root ? kind.in : kind.out)[part] += bytes; break;
+      case Collective::broadcast: (has_root ? kind.out : kind.in)[part] += of_root; break;
+      case Collective::reduce: (has_root ? kind.in : kind.out)[part] += of_root; break;
       default: break;
     }
   }
-  const bool may_add =
-      kind.is_of_gpus && job_.intra_node.kind == topology::IntraNodeKind::nvswitch &&
-      (simulated == nullptr || simulated->algorithm.find("nvls") != std::string::npos);
+  const bool may_add = kind.is_of_gpus &&
+                       job_.intra_node.kind == topology::IntraNodeKind::nvswitch &&
+                       (nvswitch_adds_ || simulated == nullptr ||
+                        simulated->algorithm.find("nvls") != std::string::npos);
   const bool is_added_outside = job_.network.sharp || has_servers || outside > 0 || may_add;
-  if (call.collective == Collective::all_reduce && !is_added_outside) {
-    kind.together += 2 * (static_cast<double>(parts) - 1) * bytes;
+  if (is_added_outside || has_outer_root) return;
+  const double once = (static_cast<double>(parts) - 1) * bytes;
+  switch (call.collective) {
+    case Collective::all_reduce: kind.together += 2 * once; break;
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::broadcast:
+    case Collective::reduce: kind.together += once; break;
+    default: break;
   }
 }
 

@@ -25,7 +25,8 @@ namespace {
 
 using uncertain::quantities;
 
-constexpr double row_within = 0.05, smooth_within = 0.01;
+constexpr double row_within = 0.0513;  // a logarithm of 0.05
+constexpr double smooth_within = 0.01;
 
 double step_of(const PointOutcome& outcome) { return outcome.predicted->totals.step.value(); }
 
@@ -217,18 +218,21 @@ void look_at_names(const KnownRows& rows, const std::map<double, bool>& names, F
   const PointOutcome& described = evidence->outcomes()[point];
   const double one_gpu =
       least_of_one_gpu(*evidence->scenario(point), *evidence->prepared(point), described);
+  const bool is_measured = described.predicted->response.place.compute_is_measured;
+  const double of_wires =
+      least_step(*evidence->scenario(point), *evidence->prepared(point)).seconds;
+  const double least = is_measured ? std::max(one_gpu, of_wires) : of_wires;
   for (const auto& [factor, named] : names) {
     seen[fmt::format("x{}{}", factor, named ? " named" : "")] += 1;
-    const bool may_be_near = named && factor >= 0.7 && factor <= 1.5;
+    const double row = rows.described_step(point) * factor;
+    const bool may_be_near = named && factor >= 0.7 && factor <= 1.5 && row >= least;
     const std::string settings =
         may_be_near ? reaching(*described.predicted, std::log(factor)) : "";
     if (!settings.empty()) {
       faults.add("named", "rows x{}: a contradiction is named, and settings reach it: {}", factor,
                  settings);
     }
-    const double row = rows.described_step(point) * factor;
-    const bool is_impossible =
-        described.predicted->response.place.compute_is_measured && row < one_gpu * (1 - row_within);
+    const bool is_impossible = is_measured && row < one_gpu * (1 - row_within);
     if (is_impossible && !named) {
       faults.add("unnamed", "rows x{}: {:.6g} s, where one GPU takes {:.6g} s", factor, row,
                  described.one_gpu_step.value());
@@ -253,7 +257,7 @@ void look_at_order(const KnownRows& rows, const std::vector<double>& times, Faul
     const auto a = one.of(outcome.predicted->response), b = other.of(outcome.predicted->response);
     const double apart =
         std::max({std::abs(a.moved - b.moved), std::abs(a.low - b.low), std::abs(a.high - b.high)});
-    if (apart > 1e-3) {
+    if (apart > smooth_within) {
       faults.add("order", "{}: {} is {:.4f} or {:.4f} ({:+.4f} to {:+.4f}, or {:+.4f} to {:+.4f})",
                  words_of(times), outcome.name(), a.moved, b.moved, a.low, a.high, b.low, b.high);
     }
