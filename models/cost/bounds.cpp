@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "models/training/call_plan.h"
 
@@ -15,13 +18,11 @@ using topology::IntraNodeKind;
 using training::CollectiveCall;
 using training::Group;
 
-// Of the call's size, what leaves each of so many parts.
+// Of the call's size, what leaves each of two parts or more.
 double part_that_leaves(Collective collective, double parts, bool is_summed_outside) {
   const double others = (parts - 1) / parts;
   switch (collective) {
-    case Collective::all_reduce:
-      if (is_summed_outside) return parts > 1 ? 1 : 0;
-      return 2 * others;
+    case Collective::all_reduce: return is_summed_outside ? 1 : 2 * others;
     case Collective::reduce_scatter:
     case Collective::all_gather:
     case Collective::broadcast:
@@ -33,101 +34,107 @@ double part_that_leaves(Collective collective, double parts, bool is_summed_outs
   return 0;
 }
 
+// Parts of a cluster that hold the GPUs of a call.
+struct Parts {
+  double count;
+  BytesPerSecond out;  // of each on the mean, one way, for one of the groups side by side
+};
+
+// PCIe is described as NCCL counts it, 12 GB/s of the 15.75 that sixteen lanes of 8 GT/s have with
+// 128 of 130 bits (PCI Express Base Specification 3.0), and messages come nearer to that.
+constexpr double pcie_nominal = 15.754 / 12;
+
 BytesPerSecond out_of_gpu(const Cluster& cluster) {
   const topology::IntraNode& node = cluster.intra_node;
-  BytesPerSecond widest = node.bandwidth;
+  if (node.kind == IntraNodeKind::nvswitch) return node.bandwidth;
+  BytesPerSecond together;
   for (std::uint32_t gpu = 0; gpu < cluster.gpus_per_node; ++gpu) {
-    if (node.kind == IntraNodeKind::pcie) widest = std::max(widest, node.host_link(gpu));
-    if (node.kind != IntraNodeKind::nvlink_mesh) continue;
-    double lanes = 0;
-    for (const std::uint32_t to_one : node.lanes[gpu]) lanes += to_one;
-    widest =
-        std::max(widest, node.bandwidth * lanes + node.host_bandwidth.value_or(BytesPerSecond(0)));
+    const bool has_host = node.kind == IntraNodeKind::pcie || node.host_bandwidth;
+    if (has_host) together += node.host_link(gpu) * pcie_nominal;
+    if (node.kind == IntraNodeKind::pcie) continue;
+    const auto lanes = std::span(node.lanes[gpu]).first(cluster.gpus_per_node);
+    together += node.bandwidth * std::reduce(lanes.begin(), lanes.end(), 0.0);
   }
-  return widest;
+  return together / cluster.gpus_per_node;
 }
 
-// The GPUs' own links, and the links up of switches or NUMA nodes that together hold all GPUs.
-Seconds in_node(const Cluster& cluster, Collective collective, double bytes, bool is_summed) {
-  const std::uint32_t gpus = cluster.gpus_per_node;
-  Seconds least(bytes * part_that_leaves(collective, gpus, is_summed) /
-                out_of_gpu(cluster).value());
-  const auto& tree = cluster.intra_node.pcie_tree;
-  if (cluster.intra_node.kind != IntraNodeKind::pcie || !tree) return least;
+// Links up of a node's switches, or of its NUMA nodes, where these hold each GPU once.
+void add_pcie(const Cluster& cluster, std::vector<Parts>& all) {
+  const topology::IntraNode& node = cluster.intra_node;
+  if (node.kind != IntraNodeKind::pcie || !node.pcie_tree) return;
   for (const auto& [path, name] : words_of(topology::PciePath{})) {
     BytesPerSecond together;
-    std::size_t parts = 0, listed = 0;
-    std::set<std::uint32_t> held;
-    for (const topology::PcieGroup& group : tree->groups) {
+    double parts = 0;
+    std::vector<std::uint32_t> gpus;
+    for (const topology::PcieGroup& group : node.pcie_tree->groups) {
       if (group.path != path || !group.bandwidth) continue;
       together += *group.bandwidth;
       ++parts;
-      listed += group.gpus.size();
-      held.insert(group.gpus.begin(), group.gpus.end());
+      gpus.insert(gpus.end(), group.gpus.begin(), group.gpus.end());
     }
-    if (parts < 2 || listed != gpus || held.size() != gpus) continue;
-    const auto count = static_cast<double>(parts);
-    const double all = bytes * count * part_that_leaves(collective, count, is_summed);
-    least = std::max(least, Seconds(all / together.value()));
+    const std::size_t different = std::set(gpus.begin(), gpus.end()).size();
+    if (gpus.size() != cluster.gpus_per_node || different != gpus.size()) continue;
+    all.push_back({parts, together * pcie_nominal / parts});
   }
-  return least;
+}
+
+std::vector<Parts> parts_of(const Cluster& cluster, const CollectiveCall& call) {
+  std::vector<Parts> all;
+  if (cluster.nodes > 1 && call.group != Group::node) {
+    topology::Network wires = cluster.network;
+    wires.efficiency = 1;
+    const double together = call.group == Group::across_nodes ? cluster.gpus_per_node : 1;
+    all.push_back(
+        {1.0 * cluster.nodes, wires.usable_bandwidth() * (wires.nics_per_node / together)});
+    if (wires.fat_tree) {
+      all.push_back({1.0 * cluster.leaves(),
+                     wires.uplink_bandwidth() * (wires.switches_per_leaf() / together)});
+    }
+  } else if (!cluster.intra_node.box_spread && call.group != Group::across_nodes) {
+    // Bandwidths of a class of boxes are their usual ones, and no nominal rates.
+    all.push_back({1.0 * cluster.gpus_per_node, out_of_gpu(cluster)});
+    add_pcie(cluster, all);
+  }
+  return all;
+}
+
+// A push to a server on a host of its own by every GPU at once, or a pull, which goes the other way
+// at the same time: out of a node's NICs, or into the server's one.
+Seconds pushed(const Cluster& cluster, const CollectiveCall& call, double gpus, double nics) {
+  if (call.collective != Collective::reduce) return {};
+  topology::Network wires = cluster.network;
+  wires.efficiency = 1;
+  return Seconds(static_cast<double>(call.size().value()) * gpus / nics /
+                 wires.usable_bandwidth().value());
 }
 
 bool has_server(const Cluster& cluster, const CollectiveCall& call) {
   return training::servers_of_root(cluster, call) > 0;
 }
 
-// A push to a server on a host of its own, by every GPU at once, over that host's one NIC. Pulls
-// go the other way, at the same time.
-Seconds into_server(const Cluster& cluster, const CollectiveCall& call) {
-  if (!has_server(cluster, call) || call.collective != Collective::reduce) return {};
-  topology::Network wires = cluster.network;
-  wires.efficiency = 1;
-  return Seconds(static_cast<double>(call.size().value()) * cluster.ranks().value() /
-                 wires.usable_bandwidth().value());
-}
-
-Seconds over_network(const Cluster& cluster, const CollectiveCall& call, double bytes,
-                     bool is_summed_outside) {
-  topology::Network wires = cluster.network;
-  wires.efficiency = 1;
-  if (has_server(cluster, call)) {  // all of a push, and nothing of a pull, leaves each node
-    const double pushed = call.collective == Collective::reduce ? bytes : 0;
-    return Seconds(pushed / (wires.usable_bandwidth().value() * wires.nics_per_node));
-  }
-  const double of_node =
-      bytes * part_that_leaves(call.collective, cluster.nodes, is_summed_outside);
-  Seconds least(of_node / (wires.usable_bandwidth().value() * wires.nics_per_node));
-  if (wires.fat_tree && cluster.leaves() > 1) {
-    const double of_leaf =
-        bytes * part_that_leaves(call.collective, cluster.leaves(), is_summed_outside);
-    least = std::max(
-        least, Seconds(of_leaf / (wires.uplink_bandwidth().value() * wires.switches_per_leaf())));
-  }
-  return least;
-}
-
 }  // namespace
 
 LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
   if (call.is_untold) return {};
+  if (has_server(cluster, call)) {
+    return {.node_links = {},
+            .network = pushed(cluster, call, cluster.gpus_per_node, cluster.network.nics_per_node)};
+  }
+  const bool leaves_node = cluster.nodes > 1 && call.group != Group::node;
+  // What was measured in a node may have been summed in NVSwitch, whatever the call says.
   const bool is_summed_outside =
       cluster.servers > 0 || cluster.network.sharp ||
-      training::reduces_in(cluster, call) != collectives::Reduces::endpoints;
-  double bytes = static_cast<double>(call.size().value());
-  if (has_server(cluster, call) || (cluster.nodes > 1 && call.group != Group::node)) {
-    if (call.group == Group::across_nodes || has_server(cluster, call)) {
-      bytes *= cluster.gpus_per_node;
-    }
-    return {.node_links = {}, .network = over_network(cluster, call, bytes, is_summed_outside)};
+      training::reduces_in(cluster, call) != collectives::Reduces::endpoints ||
+      (call.known() != nullptr && !leaves_node &&
+       cluster.intra_node.kind == IntraNodeKind::nvswitch);
+  const auto size = static_cast<double>(call.size().value());
+  Seconds least;
+  for (const Parts& parts : parts_of(cluster, call)) {
+    if (parts.count < 2) continue;
+    const double leaves = part_that_leaves(call.collective, parts.count, is_summed_outside);
+    least = std::max(least, Seconds(size * leaves / parts.out.value()));
   }
-  // Bandwidths of a class of boxes are their usual ones, and no nominal rates.
-  const bool is_of_class = cluster.intra_node.box_spread.has_value();
-  if (is_of_class || cluster.gpus_per_node < 2 || call.group == Group::across_nodes) return {};
-  // What was measured may have been summed in NVSwitch, whatever the call says.
-  const bool is_summed = is_summed_outside || (call.known() != nullptr &&
-                                               cluster.intra_node.kind == IntraNodeKind::nvswitch);
-  return {.node_links = in_node(cluster, call.collective, bytes, is_summed), .network = {}};
+  return leaves_node ? LeastTimes{{}, least} : LeastTimes{least, {}};
 }
 
 LeastTimes least_times(const Cluster& cluster, const training::StepProgram& program) {
@@ -139,7 +146,8 @@ LeastTimes least_times(const Cluster& cluster, const training::StepProgram& prog
     const LeastTimes least = least_times(cluster, *call);
     all.node_links += least.node_links;
     all.network += least.network;
-    servers[call->root] += into_server(cluster, *call);
+    if (!has_server(cluster, *call)) continue;
+    servers[call->root] += pushed(cluster, *call, cluster.ranks().value(), 1);
   }
   for (const auto& [server, pushes] : servers) all.network = std::max(all.network, pushes);
   return all;

@@ -362,9 +362,9 @@ void Chooser::set_through_switches(Call& call, const SwitchRounds& rounds, const
 }
 
 // In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes
-// (S / c + 2 D - 1) of them up and down a depth of D. The power of two that takes least, so that
-// buffers of usual sizes have equal chunks, which are followed faster; from 32 KiB, NCCL's least,
-// to 4 MiB, its buffer.
+// S / c of them, behind 2 D - 1 up and down a depth of D, in which few channels send at a time and
+// each has the bandwidth of all. The power of two that takes least, so that buffers of usual sizes
+// have equal chunks, which are followed faster; from 32 KiB, NCCL's least, to 4 MiB, its buffer.
 Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
   if (fixed_.chunk_size > Bytes(0)) return fixed_.chunk_size;
   constexpr std::uint64_t least = 32 << 10, most = 4 << 20;
@@ -377,7 +377,8 @@ Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
   const double all = (all_of(carried_.group().ring) * links_have_).value();
   const auto time = [&](std::uint64_t chunk) {
     const auto bytes = static_cast<double>(chunk);
-    return (share / bytes + 2 * depth - 1) * (hop.value() + bytes * wire.bytes * channels / all);
+    const double sent = bytes * wire.bytes / all;  // by all channels' bandwidth
+    return share / bytes * (hop.value() + sent * channels) + (2 * depth - 1) * (hop.value() + sent);
   };
   std::uint64_t best = least;
   for (std::uint64_t chunk = 2 * least; chunk <= most; chunk *= 2) {

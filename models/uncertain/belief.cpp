@@ -144,8 +144,9 @@ class Fit {
   double distance_ = 0, log_determinant_ = 0;
 };
 
-// The same by directions, where slopes at the description do not lead: calls that all hide have
-// none until they are longer. Each quantity that moves the step gets no part, one or two.
+// How far towards what a row measured quantities lead that are so far from the centre together, by
+// directions: calls that all hide have no slope until they are longer. Each quantity that moves the
+// step gets no part, one or two.
 double reached_by_directions(const Priors& priors, const KnownRow& row, double farthest) {
   const double sign = std::copysign(1, row.measured);
   ByQuantity ends{};
@@ -170,7 +171,7 @@ double reached_by_directions(const Priors& priors, const KnownRow& row, double f
     for (double& value : values) value /= std::sqrt(squares);
     best = std::max(best, sign * row.moved(values));
   }
-  return sign * std::min(best, std::abs(row.measured));
+  return std::min(best, std::abs(row.measured));
 }
 
 // As far towards what a row measured as quantities within 99 % reach.
@@ -184,8 +185,7 @@ double reached(const Priors& priors, const KnownRow& row) {
     if (fit.distance() > farthest) {
       const double part = (farthest - distance) / (fit.distance() - distance);
       const double by_slopes = std::min(at + part * move, most);
-      const double by_directions = sign * reached_by_directions(priors, row, farthest);
-      return sign * std::max(by_slopes, by_directions);
+      return sign * std::max(by_slopes, reached_by_directions(priors, row, farthest));
     }
     at += move;
     distance = fit.distance();
@@ -348,7 +348,7 @@ Believed Belief::of_row(std::size_t row) const {
   made.row = {known_->rows[row].measured, known_->counted[row]};
   made.values = known_->rows[row].response.bounded(known_->values[row]);
   const Response& response = known_->rows[row].response;
-  made.moved = std::max({known_->counted[row], response.fastest(made.values), response.shortest});
+  made.moved = std::max(known_->counted[row], response.fastest(made.values));
   made.row->counted = made.moved;
   const auto rows = static_cast<double>(known_->rows.size());
   const double deviation = known_->rows[row].deviation;

@@ -35,7 +35,7 @@ constexpr KnownPrior table[] = {
     {"links: TCP of unknown hosts", 0.65, 0.65, false, of_class<LinkClass::tcp_unknown>},
     {"links: measured", 0.08, 0.08, true, of_class<LinkClass::measured>},
     {"links of a preset's boxes, of their spread", 1, 0.741, true, number<&Priors::boxes>},
-    {"links: each doubling, of their class", 0.3, 0.338, true, number<&Priors::links_by_doubling>},
+    {"links: each doubling, of their class", 0.3, 0.36, true, number<&Priors::links_by_doubling>},
     {"links: each row, of their class", 0.3, 0.3, true, number<&Priors::links_of_row>},
     {"links: each row of virtual machines", 0.6, 0.444, true, number<&Priors::cloud_of_row>},
     {"wrapper", 0.02, 0.024, true, number<&Priors::wrapper>},

@@ -63,8 +63,8 @@ double Response::at(Unknown quantity, double value) const {
 }
 
 double Response::fastest(const std::array<double, quantities>& values) const {
-  if (place.compute_is_measured) return of_one_gpu;
-  return of_one_gpu + values[static_cast<std::size_t>(Unknown::compute)];
+  const double compute = values[static_cast<std::size_t>(Unknown::compute)];
+  return std::max(shortest, of_one_gpu + (place.compute_is_measured ? 0 : compute));
 }
 
 double Response::moved(const std::array<double, quantities>& values) const {

@@ -79,7 +79,7 @@ struct Response {
   [[nodiscard]] std::array<double, quantities> bounded(std::array<double, quantities> values) const;
   // Of a value within the bounds.
   [[nodiscard]] double at(Unknown quantity, double value) const;
-  // Of the shortest step that is no shorter than one GPU's, whose speed moves unless it was
+  // Of the shortest median: no shorter than one GPU's step, whose speed moves unless it was
   // measured.
   [[nodiscard]] double fastest(const std::array<double, quantities>& values) const;
   // By all quantities, within the bounds.

@@ -135,7 +135,10 @@ void read_axes(Reader& reader, Axes axes, MeasuredRow& row) {
       row.axes.push_back(axis_value(axis.path, *value));
     }
   }
-  if (const auto std = reader.find("std")) row.std = std->number(0.001, 0.5);
+  if (const auto deviation = reader.find("std")) {
+    if (!row.known) deviation->fail("counts for a known row", "add known: true");
+    row.deviation = deviation->number(0.001, 0.5);
+  }
   if (const auto step = reader.find("step")) row.step = step->positive_seconds();
   if (!row.step) (void)reader.has("throughput");
   reader.finish();

@@ -48,7 +48,7 @@ struct MeasuredRow {
   std::optional<Field> throughput;  // this or the step
   std::optional<Seconds> step;
   bool known = false;
-  double std = 0;  // MeasuredPoint::std
+  double deviation = 0;  // MeasuredPoint::deviation
 };
 
 using Axes = std::span<const ScenarioFile::Axis>;

@@ -168,7 +168,7 @@ struct MeasuredPoint {
   // input was fitted: shown, never counted as predicted.
   bool known = false;
   // Standard deviation of the measurement over its value; 0: that of measured steps in general.
-  double std = 0;
+  double deviation = 0;
 };
 
 }  // namespace paceline

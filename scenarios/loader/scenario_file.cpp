@@ -238,7 +238,7 @@ Scenario ScenarioFile::scenario(std::size_t point) const {
 }
 
 MeasuredPoint ScenarioFile::measured_at(std::size_t point, const MeasuredRow& row) const {
-  MeasuredPoint found{row.where, {}, row.known, row.std};
+  MeasuredPoint found{row.where, {}, row.known, row.deviation};
   if (row.step) {
     const Scenario at = scenario(point);
     found.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *

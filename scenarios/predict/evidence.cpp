@@ -120,7 +120,7 @@ uncertain::KnownRow known_row_of(const PointOutcome& outcome) {
                     outcome.measured->throughput.value(), outcome.predicted_throughput().value()),
         "check its unit, and the batch");
   }
-  return {outcome.predicted->response, measured, outcome.measured->std,
+  return {outcome.predicted->response, measured, outcome.measured->deviation,
           outcome.predicted->composed};
 }
 

@@ -172,9 +172,6 @@ Seconds shortest(const topology::Cluster& nodes, const CollectiveCall& call) {
   return std::max(wires.node_links, wires.network);
 }
 
-// Logs are of one group alone; the groups across nodes share their NICs.
-bool is_alone(const CollectiveCall& call) { return call.group != training::Group::across_nodes; }
-
 // Whether logs are faster than the wires of the described cluster, which is then not theirs.
 bool beats_wires(const cost::CollectiveFit& fit, const topology::Cluster& nodes,
                  CollectiveCall call) {
@@ -218,7 +215,8 @@ Applied apply(const Calibration& calibration, const topology::Cluster& nodes,
     const bool is_fitted = calibration.is_fitted(shape);
     const bool beats = beats_wires(*fit, nodes, *call);
     // Beyond the logs no time is shorter than the cluster's wires allow, unless it is another's.
-    const bool is_measured = is_fitted && is_alone(*call);
+    // Logs are of one group, and groups across nodes share their NICs.
+    const bool is_measured = is_fitted && call->group != training::Group::across_nodes;
     const Seconds floor = is_measured || beats ? Seconds(0) : shortest(nodes, *call);
     const Seconds time = std::max(predicted.time, floor);
     call->how = training::KnownCall{time, "calibrated"};

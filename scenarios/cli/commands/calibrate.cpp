@@ -130,10 +130,12 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
              bandwidth(fit, P::local_bandwidth, cost::local_unit),
              bandwidth(fit, P::remote_bandwidth, cost::remote_unit));
   const auto nodes_of = [](const auto& sample) { return sample.shape.nodes; };
-  if (std::ranges::max(fit.samples() | std::views::transform(nodes_of)) == 2) {
-    fmt::print(std::cout,
-               "  counted as a ring's; on two nodes trees send half of that, so larger groups may "
-               "be slower: predictions end at the NICs' rate\n");
+  if (collective == collectives::Collective::all_reduce &&
+      std::ranges::max(fit.samples() | std::views::transform(nodes_of)) == 2) {
+    fmt::print(
+        std::cout,
+        "  counted as a ring's, of which a tree sends half on two nodes: a log of more nodes "
+        "shows what NICs carry\n");
   }
   std::size_t standing_out = 0;     // samples
   constexpr double too_much = 1.5;  // times the noise that its own repetitions explain

@@ -284,12 +284,13 @@ TEST(NcclCall, OfATreeIsMeasuredAgainstTwoCrossings) {
   EXPECT_NEAR(call.wire.bytes, 1 / 0.92, 1e-9);
 }
 
-// sqrt(S b h / (2 D - 1)) of one of 16 plan channels: 64 MiB / 16 at 12 GB/s x 0.92, a hop of 3 us
-// and 11.3 of Simple's tree, a depth of 7 + 3; 187 kB. In the logarithm 256 KiB is nearer than 128.
+// sqrt(S B h / (2 D - 1)) of one of 16 plan channels: S = 64 MiB / 16, B = 16 x 12 GB/s x 0.92, a
+// hop of 3 us and 11.3 of Simple's tree, a depth of 7 + 3; 747 kB. In the logarithm 1 MiB is nearer
+// than 512 KiB.
 TEST(NcclCall, OfATreeHasAChunkThatSuitsAPlan) {
   const Fixed simple{Algorithm::tree, Protocol::simple};
-  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(256 << 10));
-  // Two trees share one NIC and carry all of the buffer: shares of 32 MiB, 12 GB/s each; 501 kB.
+  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(1 << 20));
+  // Two trees share one NIC and carry all of the buffer: shares of 32 MiB, 12 GB/s each; 709 kB.
   EXPECT_EQ(
       call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple, {1}}).chunk_size,
       Bytes(512 << 10));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -51,6 +52,21 @@ TEST_F(KnownOption, IsInTheResult) {
   EXPECT_TRUE(result.at("points").at(1).at("measured").is_null());
   EXPECT_EQ(result.at("context").at("settings"),
             json::parse(R"(["known=gpus=2,throughput=2000 samples/s"])"));
+}
+
+// Student's 2.015 of five degrees of freedom, times 2 % unless the row says another.
+TEST_F(KnownOption, HasTheIntervalOfItsDeviation) {
+  const auto interval_of = [&](const std::string& more) {
+    const json described = json::parse(ended({"run", "scenario.yaml", "--json", "-"}).out);
+    const json& four = described.at("points").back().at("predicted");
+    const std::string known =
+        "gpus=4,step=" + std::to_string(four.at("step_s").get<double>() * 1e6) + "us" + more;
+    const Ended run = ended({"run", "scenario.yaml", "--known", known, "--json", "-"});
+    const json point = json::parse(run.out).at("points").back().at("predicted");
+    return std::log(point.at("step_s_high").get<double>() / point.at("step_s").get<double>());
+  };
+  EXPECT_NEAR(interval_of(""), 2.015 * 0.02, 1e-3);
+  EXPECT_NEAR(interval_of(",std=0.1"), 2.015 * 0.1, 1e-3);
 }
 
 TEST_F(KnownOption, MayBeGivenSeveralTimes) {

@@ -263,6 +263,14 @@ TEST(MeasuredPoints, MayGiveTheStepInsteadOfTheThroughput) {
   EXPECT_DOUBLE_EQ(with_end(end).measured(1)->throughput.value(), 64);
 }
 
+TEST(MeasuredPoints, DeviateOnlyWhereTheyAreKnown) {
+  const std::string end = "sweep: {gpus: [2, 4]}\n";
+  EXPECT_EQ(
+      with_end(end + measured("{gpus: 4, step: 1s, known: true, std: 0.1}")).measured(1)->deviation,
+      0.1);
+  EXPECT_THROW((void)with_end(end + measured("{gpus: 4, step: 1s, std: 0.1}")), InputError);
+}
+
 // What was measured is another system's once a setting changes this one.
 TEST(MeasuredPoints, AreLeftOutWhenASettingChangesWhatWasMeasured) {
   const std::string end = "sweep: {gpus: [2, 4]}\n" + measured("{gpus: 4, step: 500ms}");

@@ -21,16 +21,9 @@
 namespace paceline::test {
 namespace {
 
-class BoundRelations : public testing::Test {
+class BoundRelations : public TriedRelation {
  protected:
-  void TearDown() override {
-    RecordProperty("tried", tried_);
-    RecordProperty("violated", violated_);
-    RecordProperty("anomalies", 0);
-    if (!is_shipped_) {
-      EXPECT_GT(tried_, 0);
-    }
-  }
+  BoundRelations() : TriedRelation(60) {}
 
   void look_at(const std::string& name, const std::string& path,
                const TriedScenario::Settings& settings, const RunOptions& options = {}) {
@@ -46,17 +39,6 @@ class BoundRelations : public testing::Test {
     }
     if (is_tried) count(name, why, path);
   }
-  void count(const std::string& name, const std::string& why, const std::string& path) {
-    ++tried_;
-    if (why.empty()) return;
-    ++violated_;
-    ADD_FAILURE() << "seed " << name << ": " << why << "\n" << text_of(path);
-  }
-
-  bool is_shipped_ = false;
-  int tried_ = 0, violated_ = 0;
-  const std::uint64_t first_ = tried_number("PACELINE_RELATION_FIRST_SEED", 1);
-  const std::uint64_t end_ = first_ + tried_number("PACELINE_RELATION_SEEDS", 60);
 };
 
 TEST_F(BoundRelations, StepsKeepToThem) {
@@ -165,15 +147,9 @@ TEST_F(BoundRelations, FormsKeepToThem) {
 }
 
 TEST_F(BoundRelations, ShippedScenariosKeepToThem) {
-  is_shipped_ = true;
-  const bool tries_all = std::getenv("PACELINE_RELATION_SHIPPED") != nullptr;
-  std::uint64_t number = 0;
-  for (const ShippedFile& shipped : shipped_scenarios()) {
-    ++number;
-    const bool is_asked_for = tries_all ? number >= first_ && number < end_ : number % 12 == 1;
-    if (!is_asked_for) continue;
-    look_at(std::string(shipped.name), library_file(shipped), {});
-  }
+  each_shipped(12, [&](const std::string& name, const std::string& path, std::uint64_t) {
+    look_at(name, path, {});
+  });
 }
 
 }  // namespace

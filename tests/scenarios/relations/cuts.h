@@ -49,10 +49,11 @@ class Cuts {
     std::string name;
     std::vector<std::uint32_t> part_of;  // by rank; `none`
     std::vector<double> capacity;        // by part, bytes a second
-    bool is_of_gpus = false;
+    bool is_of_gpus = false, is_in_node = false;
     std::vector<double> out = {}, in = {};  // by part, bytes
     double together = 0;                    // out of all parts
   };
+  static constexpr double pcie = 15.754 / 12;  // nominal over what NCCL counts for it
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
 
   void add_kind(Kind kind);
@@ -120,7 +121,7 @@ inline void Cuts::add_leaves() {
 inline void Cuts::add_gpus() {
   using topology::IntraNodeKind;
   const topology::IntraNode& node = job_.intra_node;
-  Kind kind{"the links of a GPU", {}, {}, true};
+  Kind kind{"the links of a GPU", {}, {}, true, true};
   for (std::uint32_t rank = 0; rank < job_.ranks().value(); ++rank) {
     const std::uint32_t gpu = rank % job_.gpus_per_node;
     kind.part_of.push_back(rank);
@@ -139,7 +140,7 @@ inline void Cuts::add_gpus() {
       links *= lanes;
     }
     const bool is_one_port = node.kind == IntraNodeKind::pcie && job_.gpus_per_node > 1;
-    kind.capacity.push_back(is_one_port ? node.host_link(gpu).value() : links + host);
+    kind.capacity.push_back(is_one_port ? node.host_link(gpu).value() * pcie : links + host * pcie);
   }
   add_kind(kind);
 }
@@ -160,7 +161,7 @@ inline void Cuts::add_pcie_groups() {
     };
     auto level = std::ranges::find_if(levels, is_free);
     if (level == levels.end()) {
-      levels.push_back({"the link of a PCIe group", {}, {}});
+      levels.push_back({"the link of a PCIe group", {}, {}, false, true});
       level = levels.end() - 1;
       level->part_of.assign(job_.ranks().value(), none);
     }
@@ -169,7 +170,7 @@ inline void Cuts::add_pcie_groups() {
         level->part_of[node * job_.gpus_per_node + gpu] =
             static_cast<std::uint32_t>(level->capacity.size());
       }
-      level->capacity.push_back(group.bandwidth->value() + nics);
+      level->capacity.push_back(group.bandwidth->value() * pcie + nics);
     }
   }
   for (Kind& level : levels) add_kind(std::move(level));
@@ -194,7 +195,11 @@ inline void Cuts::add(const training::CollectiveCall& call) {
 
 inline void Cuts::add(const training::CollectiveCall& call,
                       const std::vector<std::uint32_t>& ranks) {
-  for (Kind& kind : kinds_) add(call, ranks, kind);
+  // Calls that leave their nodes were measured faster than ports of PCIe as they are described.
+  const bool leaves_node = ranks.front() / job_.gpus_per_node != ranks.back() / job_.gpus_per_node;
+  for (Kind& kind : kinds_) {
+    if (!leaves_node || !kind.is_in_node) add(call, ranks, kind);
+  }
   const std::size_t root = index(call.root);
   if (root < ranks.size()) return;
   const double bytes = static_cast<double>(call.size().value()) * static_cast<double>(ranks.size());

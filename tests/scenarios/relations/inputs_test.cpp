@@ -48,20 +48,9 @@ using Settings = TriedScenario::Settings;
 
 Settings setting(const std::string& path, const std::string& value) { return {{path, value}}; }
 
-class InputRelations : public testing::Test {
+class InputRelations : public TriedRelation {
  protected:
-  void TearDown() override {
-    RecordProperty("tried", tried_);
-    RecordProperty("violated", violated_);
-    RecordProperty("anomalies", 0);
-    EXPECT_GT(tried_, 0);
-  }
-  void count(const std::string& name, const std::string& why, const std::string& path) {
-    ++tried_;
-    if (why.empty()) return;
-    ++violated_;
-    ADD_FAILURE() << "seed " << name << ": " << why << "\n" << text_of(path);
-  }
+  InputRelations() : TriedRelation(60) {}
 
   // A step of one point; nullopt: refused.
   static std::optional<PointOutcome> outcome(const std::string& path, const Settings& settings) {
@@ -70,18 +59,16 @@ class InputRelations : public testing::Test {
     return tried->outcomes().back();
   }
 
-  // A longer latency, in microseconds, makes no step shorter, but for 15 %: where it makes the
-  // chunk of a tree twice as large (nccl_call.cpp, tree_chunk), the estimate by which that is
-  // chosen takes all hops for those of the network, and chooses the larger chunk late. 14.2 % is
-  // the most seen.
-  std::string falls_with_latency(const std::string& path, const std::vector<double>& latencies) {
+  // A longer latency, in microseconds, makes no step shorter but for such a part.
+  std::string falls_with_latency(const std::string& path, const std::vector<double>& latencies,
+                                 double part) {
     double before = 0, at_before = 0;
     for (const double latency : latencies) {
       const auto one =
           outcome(path, setting("cluster.network.latency", fmt::format("{}us", latency)));
       if (!one) return "";
       const double step = one->step().value();
-      if (step < before * (1 - 0.15)) {
+      if (step < before * (1 - part)) {
         return fmt::format("{} us: {:.6g} s, {} us: {:.6g} s", at_before, before, latency, step);
       }
       before = step;
@@ -89,10 +76,6 @@ class InputRelations : public testing::Test {
     }
     return "";
   }
-
-  int tried_ = 0, violated_ = 0;
-  const std::uint64_t first_ = tried_number("PACELINE_RELATION_FIRST_SEED", 1);
-  const std::uint64_t end_ = first_ + tried_number("PACELINE_RELATION_SEEDS", 60);
 };
 
 TEST_F(InputRelations, TreesTakeNoLessWithMoreLatency) {
@@ -100,10 +83,12 @@ TEST_F(InputRelations, TreesTakeNoLessWithMoreLatency) {
   const std::string path = folder.write("s.yaml", three_nodes);
   std::vector<double> latencies;
   for (double latency = 40; latency <= 200; latency += 2) latencies.push_back(latency);
-  count("none", falls_with_latency(path, latencies), path);
+  count("none", falls_with_latency(path, latencies, 0.02), path);
 }
 
-// Of one call by NCCL's tree and one protocol, so that latency chooses nothing but chunks.
+// Of one call by NCCL's tree and one protocol, so that latency chooses nothing but chunks. Where a
+// chunk becomes twice as large the step falls by up to 10.4 %, in 9 of 163 clusters by more than 2
+// %: it is chosen by an estimate (nccl_call.cpp, tree_chunk).
 TEST_F(InputRelations, RandomTreesTakeNoLessWithMoreLatency) {
   for (std::uint64_t seed = first_; seed < end_; ++seed) {
     Values values = varied_scenario(seed);
@@ -122,7 +107,7 @@ TEST_F(InputRelations, RandomTreesTakeNoLessWithMoreLatency) {
     }
     const Folder folder;
     const std::string path = folder.write("s.yaml", values.text());
-    count(std::to_string(seed), falls_with_latency(path, latencies), path);
+    count(std::to_string(seed), falls_with_latency(path, latencies, 0.15), path);
   }
 }
 

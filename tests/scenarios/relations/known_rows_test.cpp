@@ -278,12 +278,12 @@ std::string not_held(const KnownRows& rows, Random& random, std::map<std::string
   return faults.text();
 }
 
-class KnownRowRelations : public testing::Test {
+class KnownRowRelations : public TriedRelation {
  protected:
+  KnownRowRelations() : TriedRelation(30) {}
+
   void TearDown() override {
-    RecordProperty("tried", tried_);
-    RecordProperty("violated", violated_);
-    RecordProperty("anomalies", 0);
+    TriedRelation::TearDown();
     std::string text;
     for (const auto& [what, count] : seen_) text += fmt::format(" {}: {};", what, count);
     RecordProperty("seen", text);
@@ -293,17 +293,10 @@ class KnownRowRelations : public testing::Test {
     const auto rows = KnownRows::of(path);
     if (!rows) return;
     Random random(seed);
-    ++tried_;
-    const std::string why = not_held(*rows, random, seen_);
-    if (why.empty()) return;
-    ++violated_;
-    ADD_FAILURE() << "seed " << name << ":\n  " << why << "\n" << text_of(path);
+    count(name, not_held(*rows, random, seen_), path);
   }
 
-  int tried_ = 0, violated_ = 0;
   std::map<std::string, int> seen_;
-  const std::uint64_t first_ = tried_number("PACELINE_RELATION_FIRST_SEED", 1);
-  const std::uint64_t end_ = first_ + tried_number("PACELINE_RELATION_SEEDS", 30);
 };
 
 TEST_F(KnownRowRelations, RowsHoldOfRandomScenarios) {
@@ -337,14 +330,9 @@ sweep: {gpus: [2, 4, 8]}
 }
 
 TEST_F(KnownRowRelations, RowsHoldOfShippedScenarios) {
-  const bool tries_all = std::getenv("PACELINE_RELATION_SHIPPED") != nullptr;
-  std::uint64_t number = 0;
-  for (const ShippedFile& shipped : shipped_scenarios()) {
-    ++number;
-    const bool is_asked_for = tries_all ? number >= first_ && number < end_ : number % 50 == 1;
-    if (!is_asked_for) continue;
-    look_at(std::string(shipped.name), library_file(shipped), number);
-  }
+  each_shipped(50, [&](const std::string& name, const std::string& path, std::uint64_t number) {
+    look_at(name, path, number);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <memory>
@@ -61,6 +62,48 @@ class TriedScenario {
 inline std::string library_file(const ShippedFile& shipped) {
   return fmt::format(PACELINE_SOURCE_DIR "/scenarios/library/{}.yaml", shipped.name);
 }
+
+// Scenarios of which a relation is tried, by seed, and those that break it.
+class TriedRelation : public testing::Test {
+ protected:
+  explicit TriedRelation(std::uint64_t seeds)
+      : end_(first_ + tried_number("PACELINE_RELATION_SEEDS", seeds)) {}
+
+  void TearDown() override {
+    RecordProperty("tried", tried_);
+    RecordProperty("violated", violated_);
+    RecordProperty("anomalies", 0);
+    if (!may_try_none_) {
+      EXPECT_GT(tried_, 0);
+    }
+  }
+  void count(const std::string& name, const std::string& why, const std::string& path) {
+    ++tried_;
+    if (why.empty()) return;
+    ++violated_;
+    ADD_FAILURE() << "seed " << name << ": " << why << "\n" << text_of(path);
+  }
+  // Of shipped scenarios one in so many, or those whose numbers are asked for as seeds.
+  template <class LookAt>
+  void each_shipped(std::uint64_t in_so_many, const LookAt& look_at) {
+    may_try_none_ = true;
+    const bool tries_all = std::getenv("PACELINE_RELATION_SHIPPED") != nullptr;
+    std::uint64_t number = 0;
+    for (const ShippedFile& shipped : shipped_scenarios()) {
+      ++number;
+      const bool is_asked_for =
+          tries_all ? number >= first_ && number < end_ : number % in_so_many == 1;
+      if (is_asked_for) look_at(std::string(shipped.name), library_file(shipped), number);
+    }
+  }
+
+  int tried_ = 0, violated_ = 0;
+  const std::uint64_t first_ = tried_number("PACELINE_RELATION_FIRST_SEED", 1);
+  const std::uint64_t end_;
+
+ private:
+  bool may_try_none_ = false;
+};
 
 // A known step of a point.
 inline ScenarioFile::Setting known_step(const PointOutcome& of, Seconds step) {
