@@ -204,6 +204,8 @@ Chooser::Chooser(const Cluster& cluster, Release release, double compute_capabil
       carried_(tuning_),
       local_latency_(cluster.intra_node.latency),
       remote_latency_(cluster.network.latency),
+      local_bandwidth_(cluster.intra_node.bandwidth),
+      remote_bandwidth_(cluster.network.usable_bandwidth()),
       above_plan_(nccl::above_plan(cluster)) {
   const auto add = [&](Collective collective, Algorithm algorithm, SwitchRounds rounds) {
     rounds_.emplace(std::pair(collective, algorithm), std::move(rounds));
@@ -361,24 +363,24 @@ void Chooser::set_through_switches(Call& call, const SwitchRounds& rounds, const
   call.wire.start = std::max(Seconds(0), time - on_links(chunk) * call.wire.bytes);
 }
 
-// In rounds of h + c / b, a hop and a chunk c at the bandwidth of a plan's channel, a share S takes
-// S / c of them, behind 2 D - 1 up and down a depth of D, in which few channels send at a time and
-// each has the bandwidth of all. The power of two that takes least, so that buffers of usual sizes
-// have equal chunks, which are followed faster; from 32 KiB, NCCL's least, to 4 MiB, its buffer.
+// A channel's share S takes S / c rounds of a hop h and a chunk c at the channel's bandwidth,
+// behind a way up and down the tree at that of single links. The power of two that takes least, so
+// that buffers of usual sizes have equal chunks, which are followed faster; from 32 KiB, NCCL's
+// least, to 4 MiB, its buffer.
 Bytes Chooser::tree_chunk(Bytes size, const topology::Wire& wire) const {
   if (fixed_.chunk_size > Bytes(0)) return fixed_.chunk_size;
   constexpr std::uint64_t least = 32 << 10, most = 4 << 20;
-  const double depth =
-      group().ranks_per_node() - 1 + (group().nodes > 1 ? std::ceil(std::log2(group().nodes)) : 0);
+  const double share = static_cast<double>(size.value()) / (2.0 * plan_rings_);
   const Seconds hop =
       group().nodes > 1 ? remote_latency_ + wire.remote_hop : local_latency_ + wire.local_hop;
-  const double channels = 2.0 * plan_rings_;
-  const double share = static_cast<double>(size.value()) / channels;
-  const double all = (all_of(carried_.group().ring) * links_have_).value();
-  const auto time = [&](std::uint64_t chunk) {
+  double up = 0;  // seconds a byte
+  if (group().nodes > 1) up += std::ceil(std::log2(group().nodes)) / remote_bandwidth_.value();
+  if (group().ranks_per_node() > 1) {
+    up += (group().ranks_per_node() - 1) / local_bandwidth_.value();
+  }
+  const auto time = [&](std::uint64_t chunk) {  // but for what all chunks have
     const auto bytes = static_cast<double>(chunk);
-    const double sent = bytes * wire.bytes / all;  // by all channels' bandwidth
-    return share / bytes * (hop.value() + sent * channels) + (2 * depth - 1) * (hop.value() + sent);
+    return share / bytes * hop.value() + 2 * up * bytes * wire.bytes;
   };
   std::uint64_t best = least;
   for (std::uint64_t chunk = 2 * least; chunk <= most; chunk *= 2) {

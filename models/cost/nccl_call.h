@@ -158,6 +158,7 @@ class Chooser {
   // Of those whose plans have switches.
   std::map<std::pair<collectives::Collective, Algorithm>, SwitchRounds> rounds_;
   Seconds local_latency_, remote_latency_;  // of the cluster
+  BytesPerSecond local_bandwidth_, remote_bandwidth_;
   AbovePlan above_plan_;
 };
 

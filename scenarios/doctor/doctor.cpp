@@ -169,7 +169,6 @@ std::optional<std::string> find_torch(const std::string& path, const std::string
 constexpr Seconds patience_of_driver(20.0);
 
 std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
-  const BrokenPipesIgnored ignored;
   std::vector<std::string> names;
   try {
     LineProcess process(
@@ -300,7 +299,6 @@ std::vector<BackendState> backends_from_json(const std::string& text) {
 }
 
 Examination examine() {
-  const BrokenPipesIgnored ignored;
   Examination found;
   found.simulator = build_label.simgrid;
   found.simulator_missing = find_fault_of_simulator();

@@ -188,7 +188,6 @@ std::optional<std::string> WorkerRanks::reply_to(
 
 Measured WorkerRanks::measure(const ResolvedPoint& point, const Location& asked,
                               const std::function<void(std::size_t)>& tell_steps) {
-  const BrokenPipesIgnored ignored;
   Measured measured;
   try {
     if (const auto line = reply_to(point, measured.steps, tell_steps)) {

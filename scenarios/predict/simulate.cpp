@@ -119,7 +119,6 @@ LineProcess& running_process(bool force) {
 
 // Precondition: no call is automatic.
 traces::Reply followed(ResolvedPoint point) {
-  const BrokenPipesIgnored ignored;
   const std::optional<Seconds> limit = time_limit(point);
   LineProcess& process = running_process(point.force);
   point.id = flow_process.asked++;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,10 +62,11 @@ constexpr std::size_t last_words_max = 16384;
 
 using Pipe = std::array<int, 2>;
 
-// Ends that do not pass to other children.
+// Ends that do not pass to other children. Sockets, as a write to a pipe that nobody reads would
+// end this process.
 Pipe make_pipe(const std::string& name) {
   Pipe ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw BackendError(name, std::string("no pipe to it: ") + std::strerror(errno));
   }
   return ends;
@@ -252,7 +254,7 @@ LineProcess::Progress LineProcess::send(const std::string& text, const Deadline&
     if (!allows(deadline, files)) return Progress::too_late;
     if (files[1].revents != 0) hear_out();
     if (files[0].revents == 0) continue;
-    const ssize_t n = ::write(write_, text.data() + written, text.size() - written);
+    const ssize_t n = ::send(write_, text.data() + written, text.size() - written, MSG_NOSIGNAL);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return Progress::ended;
     written += static_cast<std::size_t>(n);
@@ -296,8 +298,5 @@ void LineProcess::hear_out() {
     }
   }
 }
-
-BrokenPipesIgnored::BrokenPipesIgnored() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-BrokenPipesIgnored::~BrokenPipesIgnored() { std::signal(SIGPIPE, before_); }
 
 }  // namespace paceline

@@ -27,8 +27,7 @@ struct ExecutorCommand {
   std::optional<Bytes> memory_max = std::nullopt;  // of its address space
 };
 
-// A child process that answers lines with lines. Ends with its input. One that dies takes this
-// process along when it is written to, but where BrokenPipesIgnored is.
+// A child process that answers lines with lines. Ends with its input.
 class LineProcess {
  public:
   // Throws BackendError when it cannot be started.
@@ -79,18 +78,6 @@ class LineProcess {
   std::string buffer_;
   std::size_t searched_ = 0;
   std::string last_words_;
-};
-
-// SIGPIPE does nothing while it lives.
-class BrokenPipesIgnored {
- public:
-  BrokenPipesIgnored();
-  BrokenPipesIgnored(const BrokenPipesIgnored&) = delete;
-  BrokenPipesIgnored& operator=(const BrokenPipesIgnored&) = delete;
-  ~BrokenPipesIgnored();
-
- private:
-  void (*before_)(int);
 };
 
 }  // namespace paceline

@@ -269,7 +269,6 @@ class Threads : public Crew {
 
   Job job_;
   std::size_t jobs_;
-  const BrokenPipesIgnored ignored_;
   std::mutex shared_mutex_;
   std::map<std::uint32_t, Shared> shared_;  // by file
   std::mutex mutex_;

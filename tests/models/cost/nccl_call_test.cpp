@@ -284,16 +284,16 @@ TEST(NcclCall, OfATreeIsMeasuredAgainstTwoCrossings) {
   EXPECT_NEAR(call.wire.bytes, 1 / 0.92, 1e-9);
 }
 
-// sqrt(S B h / (2 D - 1)) of one of 16 plan channels: S = 64 MiB / 16, B = 16 x 12 GB/s x 0.92, a
-// hop of 3 us and 11.3 of Simple's tree, a depth of 7 + 3; 747 kB. In the logarithm 1 MiB is nearer
-// than 512 KiB.
+// sqrt(S h / 2 u) of one of 16 plan channels: S = 64 MiB / 16, a hop h of 3 us and 11.3 of Simple's
+// tree, a way up u of three bytes at 24 GB/s and seven at 240; 441 kB, to which 512 KiB is nearer
+// than 256 in the logarithm.
 TEST(NcclCall, OfATreeHasAChunkThatSuitsAPlan) {
   const Fixed simple{Algorithm::tree, Protocol::simple};
-  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(1 << 20));
-  // Two trees share one NIC and carry all of the buffer: shares of 32 MiB, 12 GB/s each; 709 kB.
+  EXPECT_EQ(call_on(switched(8), Bytes(1 << 26), simple).chunk_size, Bytes(512 << 10));
+  // Two trees carry all of the buffer, shares of 32 MiB: 1.25 MB.
   EXPECT_EQ(
       call_on(switched(8), Bytes(1 << 26), {Algorithm::tree, Protocol::simple, {1}}).chunk_size,
-      Bytes(512 << 10));
+      Bytes(1 << 20));
 }
 
 // Whatever is asked for, all but an all-reduce is a ring or a chain.

@@ -87,7 +87,7 @@ TEST_F(InputRelations, TreesTakeNoLessWithMoreLatency) {
 }
 
 // Of one call by NCCL's tree and one protocol, so that latency chooses nothing but chunks. Where a
-// chunk becomes twice as large the step falls by up to 10.4 %, in 9 of 163 clusters by more than 2
+// chunk becomes twice as large the step falls by up to 6.3 %, in 11 of 575 clusters by more than 2
 // %: it is chosen by an estimate (nccl_call.cpp, tree_chunk).
 TEST_F(InputRelations, RandomTreesTakeNoLessWithMoreLatency) {
   for (std::uint64_t seed = first_; seed < end_; ++seed) {
@@ -107,7 +107,7 @@ TEST_F(InputRelations, RandomTreesTakeNoLessWithMoreLatency) {
     }
     const Folder folder;
     const std::string path = folder.write("s.yaml", values.text());
-    count(std::to_string(seed), falls_with_latency(path, latencies, 0.15), path);
+    count(std::to_string(seed), falls_with_latency(path, latencies, 0.07), path);
   }
 }
 
