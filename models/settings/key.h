@@ -95,7 +95,9 @@ struct Form {
 };
 
 // What is read by hand has no more of a value than that it was given.
-struct ByHand {};
+struct ByHand {
+  friend bool operator==(const ByHand&, const ByHand&) = default;
+};
 using Value = std::variant<ByHand, bool, std::uint64_t, double, Seconds, BytesPerSecond, Bytes,
                            FlopsPerSecond, SamplesPerSecond, Version>;
 
@@ -131,6 +133,21 @@ struct Needs {
   std::string_view or_key = {};  // serves as well, with any value
 };
 
+// What a value is of, keys of its section (or of a map in it, "network.transport"). Where a layer
+// over the one that gives the value (a file over its preset; a setting or a sweep over both) has
+// another value of one of these, the value is of something that this run does not have.
+struct Owners {
+  std::array<std::string_view, 8> keys = {};
+  // Likewise, but for settings and sweeps of these themselves: they ask about the same thing, as
+  // about a faster network of the same hosts.
+  std::array<std::string_view, 2> named = {};
+  // What becomes of it: it is left out, which a line says; or whoever reads the section takes it
+  // for what it was of (Section::as_given_with); or the run is refused.
+  enum class Then { left_out, carried, refused } then = Then::left_out;
+
+  friend bool operator==(const Owners&, const Owners&) = default;
+};
+
 struct Key {
   std::string_view name;  // with a dot before it the map that it is in: "optimizer.kind"
   Type type;
@@ -142,6 +159,19 @@ struct Key {
   // It is required in a file that has none of these, keys of its section or paths from the root;
   // empty: what `unless_given` says. The reader of the section sees to it.
   std::array<std::string_view, 2> required_without = {};
+  Owners owners = {};
+  bool is_of_prediction = false;  // how a run is predicted, which changes nothing that was measured
+
+  [[nodiscard]] constexpr Key of(const Owners& all) const {
+    Key key = *this;
+    key.owners = all;
+    return key;
+  }
+  [[nodiscard]] constexpr Key of_prediction() const {
+    Key key = *this;
+    key.is_of_prediction = true;
+    return key;
+  }
 };
 
 // Whether these words are what the table says of a key that is not given.

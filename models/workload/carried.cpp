@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/contract.h"
-
 namespace paceline::workload {
 namespace {
 
@@ -49,16 +47,16 @@ CarriedOver carry_over(std::span<const KnownStep> steps, const StepErrors& targe
   Eigen::VectorXd with_target(size), apart(size);
   for (Eigen::Index i = 0; i < size; ++i) {
     const KnownStep& step = steps[static_cast<std::size_t>(i)];
-    PACELINE_EXPECTS(!are_one_row(step.errors, target));
     for (Eigen::Index j = 0; j < size; ++j) {
       among(i, j) = covariance(step.errors, steps[static_cast<std::size_t>(j)].errors);
     }
     among(i, i) += variance_of_row(steps, step.errors);
-    with_target[i] = covariance(step.errors, target);
+    with_target[i] = covariance(step.errors, target) +
+                     (are_one_row(step.errors, target) ? row_spread * row_spread : 0);
     apart[i] = step.log_apart;
   }
   const Eigen::VectorXd weights = among.ldlt().solve(with_target);
-  return {std::exp(weights.dot(apart)), std::sqrt(alone - weights.dot(with_target))};
+  return {std::exp(weights.dot(apart)), std::sqrt(std::max(0.0, alone - weights.dot(with_target)))};
 }
 
 }  // namespace paceline::workload

@@ -8,7 +8,8 @@
 
 namespace paceline::workload {
 
-// What measured steps of other devices or precisions say of a modelled step of the same network.
+// What measured steps of other devices, precisions or sequences say of a modelled step of the same
+// network.
 //
 // The logarithm of measured over modelled is a sum of independent errors: each quantity's
 // (attained.h), times how much of the step goes with it; the host's; the code's own
@@ -36,8 +37,8 @@ struct CarriedOver {
   double factor = 1;  // of the modelled step
   double spread = 0;  // the standard deviation of the logarithm of what a step then is off by
 };
-// Precondition: no step is of the target's device and precision, which would be a measurement of
-// it. Of no steps: what one_gpu_spread has, and a factor of 1.
+// A step of the target's device and precision is of its row, as one with other sequences is. Of no
+// steps: what one_gpu_spread has, and a factor of 1.
 [[nodiscard]] CarriedOver carry_over(std::span<const KnownStep> steps, const StepErrors& target);
 
 }  // namespace paceline::workload

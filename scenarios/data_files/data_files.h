@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/cost/tcp_hosts.h"
 #include "models/topology/cluster.h"
 #include "models/workload/workload.h"
@@ -53,6 +54,7 @@ struct DescribedCluster {
   topology::Cluster cluster;
   cost::TcpHosts tcp;
   std::optional<PresetDevices> devices;  // nullopt: any
+  Assumptions left_out;                  // what belongs to links that it does not have
 };
 [[nodiscard]] DescribedCluster load_described_cluster(Section cluster);
 

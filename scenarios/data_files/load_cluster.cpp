@@ -48,28 +48,42 @@ constexpr std::array<std::string_view, 1> any_word{"any"};
 constexpr std::array gpus_forms{Form{OneOf{any_word}},
                                 Form{Text{"a device", shipped_devices, false}, Form::Of::list}};
 
+// What a node's links are like.
+constexpr Owners of_kind{.named = {"kind"}};
+// Either says what GPUs share on PCIe.
+constexpr Owners no_groups{{"groups"}}, no_switches{{"gpus_per_switch"}};
+// Of a class of boxes: a box whose own bandwidths are given is none.
+constexpr Owners of_class{{"kind", "bandwidth", "host_bandwidth", "switch_bandwidth",
+                           "socket_bandwidth", "staging_bandwidth", "groups"}};
+
 constexpr std::array intra_node_table{
     Key{"kind", OneOf{texts_of<IntraNodeKind>}, value_of(IntraNode{}.kind),
         "nvswitch: each GPU has a port into a crossbar; nvlink_mesh: lanes join pairs of GPUs; "
         "pcie: each GPU has a port into a crossbar, or into switches, which network traffic "
         "crosses, too"},
     Key{"bandwidth", Bandwidth{}, "required, except with one GPU per node",
-        "of a port, one way; in a mesh, of one lane"},
-    Key{"latency", Time{}, IntraNode{}.latency, "one way"},
+        "of a port, one way; in a mesh, of one lane"}
+        .of(of_kind),
+    Key{"latency", Time{}, IntraNode{}.latency, "one way"}.of(of_kind),
     Key{"lanes",
         Structure{"a matrix", rows<lane_forms>},
         "one between any two",
         "how many lanes join GPUs i and j of a mesh, as `nvidia-smi topo -m` prints them",
         "[[0, 1], [1, 0]]",
         {"kind", {"nvlink_mesh"}}},
-    Key{"host_bandwidth", Bandwidth{}, "unlimited", "of a GPU's link to its host, one way"},
+    Key{"host_bandwidth", Bandwidth{}, "unlimited", "of a GPU's link to its host, one way"}.of(
+        of_kind),
     Key{"gpus_per_switch", Count{1, gpus_per_node_max, "gpus_per_node"}, "one crossbar",
-        "of each PCIe switch", "", of_pcie},
+        "of each PCIe switch", "", of_pcie}
+        .of(no_groups),
     Key{"switch_bandwidth", Bandwidth{}, required, "of a switch's link to its CPU, one way",
-        "12GBps", of_switches},
-    Key{"sockets", Count{1, 2}, std::uint64_t{1}, "how many share the switches", "", of_switches},
+        "12GBps", of_switches}
+        .of(no_groups),
+    Key{"sockets", Count{1, 2}, std::uint64_t{1}, "how many share the switches", "", of_switches}
+        .of(no_groups),
     Key{"socket_bandwidth", Bandwidth{}, required, "between two sockets, one way", "10GBps",
-        of_sockets},
+        of_sockets}
+        .of(no_groups),
     Key{"groups", Structure{"a list of groups", pcie_group_forms}, "one crossbar",
         "what GPUs share on PCIe, where switches and sockets are not alike; in place of the keys "
         "before. Of each group `gpus` (local ranks) and `path`, what lies between two GPUs that "
@@ -78,7 +92,8 @@ constexpr std::array intra_node_table{
         "nothing), and `nics`, numbers of the NICs in it (others are on the NUMA node of their "
         "first GPU). Two groups are one within the other, or apart; the node, SYS, is around all. "
         "Where groups name NICs, each GPU uses the nearest",
-        "[{gpus: [0, 1], path: PIX, bandwidth: 12GBps}]", of_pcie},
+        "[{gpus: [0, 1], path: PIX, bandwidth: 12GBps}]", of_pcie}
+        .of(no_switches),
     Key{"peer_to_peer", Flag{}, true,
         "false: all transfers but those over NVLink are staged in host memory", "", of_tree},
     Key{"staging_bandwidth", Bandwidth{}, "unlimited",
@@ -97,12 +112,9 @@ constexpr std::array intra_node_table{
         "[16, 4]"},
     Key{"box_spread", Number{1.001, 1000}, "none: the bandwidths are those of the box",
         "the bandwidths are those of a class of boxes: nine tenths of the measured boxes take "
-        "between 1/spread and spread times as long. A preset's value has no effect where the "
-        "scenario gives a bandwidth itself"},
+        "between 1/spread and spread times as long"}
+        .of(of_class),
 };
-
-constexpr std::array box_bandwidths{"bandwidth",        "host_bandwidth",    "switch_bandwidth",
-                                    "socket_bandwidth", "staging_bandwidth", "groups"};
 
 constexpr Network network_defaults;
 constexpr FatTree fat_tree_defaults;
@@ -112,6 +124,9 @@ constexpr Needs of_packets{"framing",
                            "belongs to packets of TCP",
                            "add framing: ethernet-tcp, or ip-tcp"};
 constexpr Needs of_fat_tree{"fabric", {"fat_tree"}};
+// The hosts of a network are those of whoever names it; what it loses is of its transport, too.
+constexpr Owners of_hosts{.named = {"bandwidth", "transport"}};
+constexpr Owners of_wires{{"transport"}, {"bandwidth"}};
 constexpr Needs over_tcp{"transport", {to_text(Transport::tcp)}};
 
 constexpr std::array network_table{
@@ -121,25 +136,31 @@ constexpr std::array network_table{
         network_defaults.nics_per_node, "how many the GPUs of a node share"},
     Key{"efficiency", Fraction{0.001, 1}, network_defaults.efficiency,
         "part of the bandwidth that transfers reach. Unless given, it is over tcp what the "
-        "library's sockets move: `provider`, `nic`, `sockets`"},
+        "library's sockets move: `provider`, `nic`, `sockets`"}
+        .of(of_wires),
     Key{"transport", OneOf{texts_of<Transport>}, value_of(network_defaults.transport),
         "tcp: a sender is done when its bytes have left; rdma: when they have arrived"},
     Key{"provider", OneOf{texts_of<Provider>}, value_of(TcpHosts{}.provider),
         "who runs the hosts; used with transport: tcp. own: no virtual machines, a thread moves 2 "
         "GB/s; a cloud (other: one that is not listed): a thread moves 0.6 GB/s; unknown: between "
-        "the two, and the interval holds both"},
+        "the two, and the interval holds both"}
+        .of(of_hosts),
     Key{"nic", OneOf{texts_of<NicVendor>}, "by provider",
         "decides how many sockets NCCL opens per connection: ena (aws) eight for each of two "
         "threads, gvnic (gcp) one for each of four, other one. Write other, too, for containers "
         "whose interface is virtual, such as Kubernetes without hostNetwork",
-        "other", over_tcp},
+        "other", over_tcp}
+        .of(of_hosts),
     Key{"sockets", Count{1, cost::sockets_max}, "by NIC",
-        "per connection of NCCL: NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD", "16", over_tcp},
+        "per connection of NCCL: NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD", "16", over_tcp}
+        .of(of_hosts),
     Key{"socket_threads", Count{1, cost::threads_max}, "by NIC",
-        "threads that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp},
+        "threads that serve them: NCCL_SOCKET_NTHREADS", "2", over_tcp}
+        .of(of_hosts),
     Key{"stream_bandwidth", Bandwidth{}, "by provider",
         "what one stream carries, one way, as `iperf3 -P 1` between two hosts measures it",
-        "1.2GBps", over_tcp},
+        "1.2GBps", over_tcp}
+        .of(of_hosts),
     Key{"framing", OneOf{texts_of<Framing>}, value_of(network_defaults.framing),
         "headers of packets: (mtu - 52) of every mtu + 14 bytes (ethernet-tcp), or of every mtu "
         "bytes (ip-tcp), are payload: 1448/1514 with ethernet-tcp and the default mtu"},
@@ -174,6 +195,10 @@ constexpr std::array network_table{
         "packed: leaf after leaf; spread: nodes dealt to the leaves in turn", "", of_fat_tree},
 };
 
+// Beside these a calibration's links are another cluster's; what settings and sweeps say of single
+// links stands in place of its own (take_links).
+constexpr Owners of_cluster{{"preset", "intra_node.kind", "network.transport"}};
+
 constexpr std::array cluster_table{
     Key{"preset", Text{"a name, or a file", shipped_clusters}, "none",
         "a shipped cluster, or a file of schema `paceline.cluster/1`; the other keys lie over it",
@@ -205,7 +230,8 @@ constexpr std::array cluster_table{
         "that it has no log of take a calibration that was made with `--cluster`. What it learnt "
         "from steps of another scenario of this machine (`learnt`) is evidence, and takes no "
         "call's place: predictions are conditioned by its rows as by known points of "
-        "`measured.points`, but for the speed of compute and, beside logs, but for links"},
+        "`measured.points`, but for the speed of compute and, beside logs, but for links"}
+        .of(of_cluster).of_prediction(),
 };
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {
@@ -253,16 +279,6 @@ std::vector<std::uint32_t> read_slots(Section& node, std::uint32_t gpus) {
   return slots;
 }
 
-// Of a class of boxes, unless what lies over it says what this box has.
-std::optional<double> read_box_spread(Section& node) {
-  const auto layer = node.map().layer_of("box_spread");
-  for (const char* bandwidth : box_bandwidths) {
-    const auto over = node.map().layer_of(bandwidth);
-    if (layer && over && *over < *layer) return std::nullopt;
-  }
-  return node.find<double>("box_spread");
-}
-
 // What GPUs of such nodes have: a port of an A100, a lane of a V100, a slot of PCIe 3.0 (presets
 // dgx-a100, dgx1-v100 and pcie-tree-8 have the sources).
 std::string_view usual_bandwidth(IntraNodeKind kind) {
@@ -287,17 +303,7 @@ void require_bandwidth(Section& node) {
   throw InputError(node.location(), "cluster.intra_node.bandwidth is missing", hint);
 }
 
-// What a preset says of nodes of its kind counts for nothing below another kind that lies over it.
-void leave_out_other_kinds(Section& node) {
-  const auto kind = node.map().layer_of("kind");
-  for (const Key& key : intra_node_table) {
-    const auto layer = node.map().layer_of(std::string(key.name));
-    if (kind && layer && *kind < *layer) node.leave_out(key.name);
-  }
-}
-
-IntraNode read_intra_node(Section section, std::uint32_t gpus, std::uint32_t nics) {
-  leave_out_other_kinds(section);
+IntraNode read_intra_node(Section& section, std::uint32_t gpus, std::uint32_t nics) {
   section.finish();
   if (gpus > 1) require_bandwidth(section);
   IntraNode node{.kind = section.get<IntraNodeKind>("kind"),
@@ -312,7 +318,7 @@ IntraNode read_intra_node(Section section, std::uint32_t gpus, std::uint32_t nic
   }
   node.slot_generation = section.get<std::uint32_t>("slot_generation");
   node.slot_lanes = read_slots(section, gpus);
-  node.box_spread = read_box_spread(section);
+  node.box_spread = section.find<double>("box_spread");
   return node;
 }
 
@@ -384,23 +390,11 @@ bool read_sharp(Section& network) {
   return adds;
 }
 
-// What a preset says of its network's efficiency holds for its own transport: another one that the
-// scenario gives has other losses, and over TCP other limits (limit_by_sockets, load_scenario.cpp).
-bool is_of_another_transport(Section& network, const std::optional<Transport>& of_preset) {
-  if (!of_preset || network.get<Transport>("transport") == *of_preset) return false;
-  const auto transport = network.map().layer_of("transport");
-  const auto efficiency = network.map().layer_of("efficiency");
-  return transport && efficiency && *transport < *efficiency;
-}
-
-Network read_network(Section section, const std::optional<Transport>& of_preset) {
-  section.finish();
-  const bool has_other_efficiency = is_of_another_transport(section, of_preset);
+Network read_network(Section& section) {
   return {.bandwidth = section.find<BytesPerSecond>("bandwidth").value_or(BytesPerSecond()),
           .latency = section.get<Seconds>("latency"),
           .nics_per_node = section.get<std::uint32_t>("nics_per_node"),
-          .efficiency = has_other_efficiency ? network_defaults.efficiency
-                                             : section.get<double>("efficiency"),
+          .efficiency = section.get<double>("efficiency"),
           .transport = section.get<Transport>("transport"),
           .framing = section.get<Framing>("framing"),
           .mtu = Bytes(section.get<std::uint64_t>("mtu")),
@@ -410,7 +404,7 @@ Network read_network(Section section, const std::optional<Transport>& of_preset)
           .sharp = read_sharp(section)};
 }
 
-TcpHosts read_tcp_hosts(Section network) {
+TcpHosts read_tcp_hosts(Section& network) {
   return {.provider = network.get<Provider>("provider"),
           .nic = network.find<NicVendor>("nic"),
           .sockets = network.find<std::uint32_t>("sockets"),
@@ -443,12 +437,9 @@ topology::Cluster load_cluster(Section section) {
 
 DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
-  std::optional<Transport> transport_of_preset;
   if (const auto preset = section.field("preset")) {
     const DocumentPtr document = named_document(*preset, shipped_clusters(), cluster_file_keys());
-    const auto transport = Reader(document).map("network").find("transport");
-    transport_of_preset = transport ? transport->word<Transport>() : network_defaults.transport;
-    section.lay_over(document, document->root);
+    section.lay_over(document, document->root, section.map().is_set("preset"));
     (void)section.map().has("schema");  // a key of the preset's file
     cluster.name = preset->text();
   }
@@ -459,10 +450,12 @@ DescribedCluster load_described_cluster(Section section) {
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
     section.require("gpus_per_node").fail(fmt::format("makes more than {} GPUs", ranks_max), "");
   }
-  cluster.network = read_network(section.below("network"), transport_of_preset);
-  cluster.intra_node = read_intra_node(section.below("intra_node"), cluster.gpus_per_node,
-                                       cluster.network.nics_per_node);
-  const TcpHosts tcp = read_tcp_hosts(section.below("network"));
+  Section network = section.below("network"), intra_node = section.below("intra_node");
+  network.finish();
+  cluster.network = read_network(network);
+  cluster.intra_node =
+      read_intra_node(intra_node, cluster.gpus_per_node, cluster.network.nics_per_node);
+  const TcpHosts tcp = read_tcp_hosts(network);
   cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
   section.finish();
   if (const auto pair = topology::unjoined_pair(cluster)) {
@@ -471,7 +464,9 @@ DescribedCluster load_described_cluster(Section section) {
         fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
         "give intra_node.host_bandwidth, or lanes between them");
   }
-  return {std::move(cluster), tcp, std::move(devices)};
+  Assumptions left_out;
+  for (const Section* one : {&section, &intra_node, &network}) one->say_left_out(left_out);
+  return {std::move(cluster), tcp, std::move(devices), std::move(left_out)};
 }
 
 }  // namespace paceline::loader

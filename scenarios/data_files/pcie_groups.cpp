@@ -36,8 +36,8 @@ constexpr std::array group_table{
         "on the NUMA node of their first GPU", "NICs in it, counted from 0", "[0]"},
 };
 
-constexpr std::array switch_keys{"gpus_per_switch", "switch_bandwidth", "sockets",
-                                 "socket_bandwidth"};
+constexpr std::array<std::string_view, 4> switch_keys{"gpus_per_switch", "switch_bandwidth",
+                                                      "sockets", "socket_bandwidth"};
 
 // How many of each part of a node there are, if its number divides the whole.
 std::uint32_t divisor(Section& node, std::string_view key, std::uint32_t whole,
@@ -107,18 +107,13 @@ PcieTree read_groups(const Field& list, std::uint32_t gpus, std::uint32_t nics) 
   return tree;
 }
 
-// Whether groups count, and not switches that are alike.
-bool counts_groups(Section& node) {
-  const auto groups = node.map().layer_of("groups");
-  const auto switches = node.map().layer_of(switch_keys.front());
-  if (!groups || (switches && *switches < *groups)) return false;
-  for (const char* key : switch_keys) {
-    const auto layer = node.map().layer_of(key);
-    if (!layer || *layer > *groups) continue;
+// A layer above that gives the one has left out the other.
+void refuse_both(Section& node) {
+  for (const std::string_view key : switch_keys) {
+    if (!node.is_given(key)) continue;
     node.require(key).fail("stands beside groups",
                            "keep one of them: groups say what switches and sockets share");
   }
-  return true;
 }
 
 }  // namespace
@@ -131,8 +126,10 @@ std::span<const Form> pcie_group_forms() {
 std::optional<PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus, std::uint32_t nics) {
   if (!node.is_given("groups") && !node.is_given("gpus_per_switch")) return std::nullopt;
   (void)node.map().require("bandwidth", "12GBps");  // also with a single GPU
-  PcieTree tree = counts_groups(node) ? read_groups(node.require("groups"), gpus, nics)
-                                      : read_switches(node, gpus);
+  const bool has_groups = node.is_given("groups");
+  if (has_groups) refuse_both(node);
+  PcieTree tree =
+      has_groups ? read_groups(node.require("groups"), gpus, nics) : read_switches(node, gpus);
   tree.peer_to_peer = node.get<bool>("peer_to_peer");
   tree.staging_bandwidth = node.find<BytesPerSecond>("staging_bandwidth");
   return tree;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "scenarios/errors.h"
@@ -239,6 +240,14 @@ bool Node::is(Kind kind) const { return data().kind == kind; }
 const std::string& Node::scalar() const { return data().scalar; }
 const std::vector<Node>& Node::list() const { return data().list; }
 const std::vector<Node::Entry>& Node::entries() const { return data().entries; }
+bool operator==(const Node& one, const Node& other) {
+  if (!one || !other) return bool(one) == bool(other);
+  const auto all_of = [](const Node& node) {
+    return std::tie(node.data().kind, node.scalar(), node.list(), node.entries());
+  };
+  return all_of(one) == all_of(other);
+}
+
 TextPlace Node::place() const { return data().place; }
 
 Node Node::operator[](std::string_view key) const {

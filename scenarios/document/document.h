@@ -43,6 +43,9 @@ class Node {
 
   [[nodiscard]] TextPlace place() const;
 
+  // Whether they say the same, wherever they stand.
+  friend bool operator==(const Node& one, const Node& other);
+
  private:
   enum class Kind { nothing, null, scalar, list, map };
   struct Data;

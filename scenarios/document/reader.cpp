@@ -193,24 +193,56 @@ Reader::Reader(DocumentPtr document, Node map, std::string path, const Overrides
 Reader::Reader(const Field& map) : Reader(map.document(), map.node(), map.path(), no_overrides) {}
 Reader::Reader(const DocumentPtr& document) : Reader(document, document->root, "", no_overrides) {}
 
-void Reader::lay_over(DocumentPtr document, Node map) {
+void Reader::lay_over(DocumentPtr document, Node map, bool is_of_setting) {
   if (map && !map.is_map() && !map.is_null()) {
     Field(document, map, path_).fail("is not a map", "write keys with values below it");
   }
-  layers_.push_back({std::move(document), std::move(map)});
+  layers_.push_back({std::move(document), std::move(map), is_of_setting});
 }
 
-std::string Reader::below(const std::string& key) const {
-  return path_.empty() ? key : path_ + "." + key;
+Node Reader::Layer::value(std::string_view key) const {
+  if (left_out.contains(key)) return {};
+  Node node = map[key];
+  const std::size_t dot = key.find('.');
+  if (!node && dot != key.npos) node = map[key.substr(0, dot)][key.substr(dot + 1)];
+  return node.is_null() ? Node{} : node;
 }
 
-std::optional<std::size_t> Reader::layer_of(const std::string& key) const {
+std::string Reader::below(std::string_view key) const {
+  return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+}
+
+std::optional<std::size_t> Reader::layer_of(std::string_view key) const {
   if (is_set(key)) return 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Node node = layers_[i].map[key];
-    if (node && !node.is_null()) return i + 1;
+    if (layers_[i].value(key)) return i + 1;
   }
   return std::nullopt;
+}
+
+std::size_t Reader::author_of(std::size_t layer) const {
+  return layer > 0 && layers_[layer - 1].is_of_setting ? 0 : layer;
+}
+
+std::optional<Field> Reader::find_below(std::string_view key, std::size_t layer) const {
+  for (std::size_t i = std::max<std::size_t>(layer, 1); i <= layers_.size(); ++i) {
+    const Layer& one = layers_[i - 1];
+    if (author_of(i) < layer) continue;
+    if (const Node node = one.value(key)) return Field(one.document, node, below(key));
+  }
+  return std::nullopt;
+}
+
+void Reader::leave_out(std::string_view key) { layers_[*layer_of(key) - 1].left_out.emplace(key); }
+
+Reader Reader::as_of(std::size_t layer) const {
+  if (layer == 0) return *this;
+  Reader reader = *this;
+  reader.layers_.erase(reader.layers_.begin(),
+                       reader.layers_.begin() + static_cast<std::ptrdiff_t>(layer - 1));
+  std::erase_if(reader.layers_, &Layer::is_of_setting);
+  reader.overrides_ = &no_overrides;
+  return reader;
 }
 
 std::optional<Field> Reader::find(const std::string& key) {
@@ -219,7 +251,7 @@ std::optional<Field> Reader::find(const std::string& key) {
   if (!place) return std::nullopt;
   if (*place == 0) return overrides_->at(below(key));
   const Layer& layer = layers_[*place - 1];
-  return Field(layer.document, layer.map[key], below(key));
+  return Field(layer.document, layer.value(key), below(key));
 }
 
 std::optional<Field> Reader::find_list(const std::string& key) {
@@ -248,7 +280,7 @@ Reader Reader::map(const std::string& key) {
   }
   Reader reader(layers_.front().document, layers_.front().map[key], below(key), *overrides_);
   for (std::size_t i = 1; i < layers_.size(); ++i) {
-    reader.lay_over(layers_[i].document, layers_[i].map[key]);
+    reader.lay_over(layers_[i].document, layers_[i].map[key], layers_[i].is_of_setting);
   }
   reader.around_ = location();
   return reader;

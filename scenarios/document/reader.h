@@ -87,8 +87,8 @@ class Reader {
   explicit Reader(const Field& map);
   explicit Reader(const DocumentPtr& document);
 
-  // Puts another map below this one.
-  void lay_over(DocumentPtr document, Node map);
+  // Puts another map below this one; `is_of_setting`: an override names it, and not this map.
+  void lay_over(DocumentPtr document, Node map, bool is_of_setting = false);
 
   [[nodiscard]] std::optional<Field> find(const std::string& key);
   [[nodiscard]] Field require(const std::string& key, std::string_view example);
@@ -100,10 +100,17 @@ class Reader {
   [[nodiscard]] Reader map(const std::string& key);
   [[nodiscard]] bool has(const std::string& key);
   // Says who gives the key: 0 for an override, 1 for this map, 2 and up for the maps below it.
-  [[nodiscard]] std::optional<std::size_t> layer_of(const std::string& key) const;
-  [[nodiscard]] bool is_set(const std::string& key) const {
-    return overrides_->contains(below(key));
-  }
+  // A key of a map in this one may be named, too, "network.transport".
+  [[nodiscard]] std::optional<std::size_t> layer_of(std::string_view key) const;
+  // The layer whose author decided that: 0 for a map that an override names.
+  [[nodiscard]] std::size_t author_of(std::size_t layer) const;
+  // What the key had before layers above this one were laid over it.
+  [[nodiscard]] std::optional<Field> find_below(std::string_view key, std::size_t layer) const;
+  // What the layers below give holds in place of the value. Precondition: it is no override's.
+  void leave_out(std::string_view key);
+  // This map as the author of the layer wrote it, who knew none above.
+  [[nodiscard]] Reader as_of(std::size_t layer) const;
+  [[nodiscard]] bool is_set(std::string_view key) const { return overrides_->contains(below(key)); }
 
   // Throws InputError for the first key that is none of these, with the nearest of them. Called
   // before required keys are read, so that a message names the misspelt key, not the missing one.
@@ -121,9 +128,13 @@ class Reader {
   struct Layer {
     DocumentPtr document;
     Node map;  // a map, or nothing
+    bool is_of_setting = false;
+    std::set<std::string, std::less<>> left_out = {};  // keys
+
+    [[nodiscard]] Node value(std::string_view key) const;  // nothing, unless one is given
   };
 
-  [[nodiscard]] std::string below(const std::string& key) const;
+  [[nodiscard]] std::string below(std::string_view key) const;
   void expect_among(std::span<const std::string> known) const;
   [[noreturn]] void fail_unknown(const std::string& key, Location where,
                                  std::span<const std::string> known) const;

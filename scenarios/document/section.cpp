@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <variant>
@@ -27,6 +28,11 @@ settings::Version version_of(const Field& field) {
   }
   field.fail("is not a version", "write \"2.1\"");
 }
+
+// Subject: the section. Then the owner as it was and is, and the keys with their values.
+constexpr AssumptionKind of_another{
+    "{}: left out, because it was given for {} and this run has {}: {}; to keep it, give it "
+    "beside that"};
 
 bool takes_automatic(const Key& key) { return says(key, automatic); }
 
@@ -79,6 +85,10 @@ struct ValueOf {
   Value operator()(auto) const { return settings::ByHand{}; }
 };
 
+std::string text_of(const std::optional<Field>& field) {
+  return field && field->node().is_scalar() ? field->text() : "another";
+}
+
 std::string refusal_of(const Needs& needs) {
   if (!needs.refusal.empty()) return std::string(needs.refusal);
   const auto& [first, second] = needs.values;
@@ -87,7 +97,26 @@ std::string refusal_of(const Needs& needs) {
                      second.empty() ? "" : " or ", second, or_key.empty() ? "" : " or ", or_key);
 }
 
+std::string hint_of(const Needs& needs) {
+  if (!needs.hint.empty() || needs.values.front().empty()) return std::string(needs.hint);
+  return fmt::format("leave it out, or write {}: {}", needs.key, needs.values.front());
+}
+
 }  // namespace
+
+bool are_alike(const Key& key, const std::optional<Field>& one, const std::optional<Field>& other) {
+  settings::Type type = key.type;
+  if (auto* count = std::get_if<Count>(&type)) count->most_key = {};  // of a section around it
+  const auto value_of = [&](const std::optional<Field>& field) -> std::optional<Value> {
+    if (field) return std::visit(ValueOf{*field, key, {}}, type);
+    const auto* holds = std::get_if<Value>(&key.unless_given);
+    return holds != nullptr ? std::optional(*holds) : std::nullopt;
+  };
+  const auto a = value_of(one), b = value_of(other);
+  if (!a || !b) return a.has_value() == b.has_value();
+  if (!std::holds_alternative<settings::ByHand>(*a)) return *a == *b;
+  return one && other && one->node() == other->node();
+}
 
 std::vector<std::string_view> names_of(std::span<const Key> keys) {
   std::set<std::string_view> names;  // several keys may be in one map
@@ -118,12 +147,91 @@ Section::Section(Reader map, std::span<const Key> keys) : Section(std::move(map)
 Section::Section(Reader map, std::span<const Key> keys, const settings::Settings& around)
     : map_(std::move(map)), keys_(keys) {
   map_.expect_only(names_of(keys));
-  settings_ = read_settings(map_, keys_, around);
+  read(around);
 }
 
-void Section::lay_over(DocumentPtr document, Node map) {
-  map_.lay_over(std::move(document), std::move(map));
-  settings_ = read_settings(map_, keys_, {});
+void Section::lay_over(DocumentPtr document, Node map, bool is_of_setting) {
+  map_.lay_over(std::move(document), std::move(map), is_of_setting);
+  read({});
+}
+
+// What lies below a value that is left out may be of something else, too.
+void Section::read(const settings::Settings& around) {
+  outlived_.clear();
+  settings_ = read_settings(map_, keys_, around);
+  for (const Key& key : keys_) {
+    while (const auto found = outlived(key)) {
+      if (key.owners.then == Owners::Then::refused) {
+        field(key.name)->fail(
+            fmt::format("was given for {}, and this run has {}", found->given_for, found->here),
+            "give both, or neither");
+      }
+      outlived_.push_back(*found);
+      if (!found->is_left_out) break;
+      map_.leave_out(key.name);
+      settings_ = read_settings(map_, keys_, around);
+    }
+  }
+}
+
+// Its owner, or what it needs, is another one by a layer above.
+std::optional<Outlived> Section::outlived(const Key& key) {
+  if (!is_given(key.name)) return std::nullopt;
+  const std::size_t layer = *map_.layer_of(key.name);
+  if (map_.author_of(layer) == 0) return std::nullopt;
+  const Needs* const lacks = settings_.unmet(key.name);
+  if (lacks != nullptr && is_replaced(lacks->key, layer)) {
+    return Outlived{&key, text_of(field(key.name)),
+                    fmt::format("{} {}", lacks->key, lacks->values.front()),
+                    text_of(field(lacks->key)), true};
+  }
+  const auto is_other = [&](std::string_view owner) {
+    if (owner.empty() || !is_replaced(owner, layer)) return false;
+    const auto known =
+        std::ranges::find(keys_, owner, &Key::name);  // or it is of a map in this one
+    return known == keys_.end() || !are_alike(*known, field(owner), map_.find_below(owner, layer));
+  };
+  const auto& [all, named, then] = key.owners;
+  auto owner = std::ranges::find_if(all, is_other);
+  if (owner == all.end()) {
+    owner = std::ranges::find_if(
+        named, [&](std::string_view one) { return is_other(one) && map_.layer_of(one) != 0; });
+    if (owner == named.end()) return std::nullopt;
+  }
+  return Outlived{&key, text_of(field(key.name)),
+                  fmt::format("{} {}", *owner, text_of(map_.find_below(*owner, layer))),
+                  text_of(field(*owner)), then == Owners::Then::left_out};
+}
+
+bool Section::is_replaced(std::string_view key, std::size_t layer) const {
+  const auto by = map_.layer_of(key);
+  return by && map_.author_of(*by) < layer;
+}
+
+void Section::leave_out(std::string_view key) {
+  std::ranges::find(outlived_, key, [](const Outlived& one) {
+    return one.key->name;
+  })->is_left_out = true;
+}
+
+bool Section::is_outlived(std::string_view key) const {
+  return std::ranges::any_of(outlived_, [&](const Outlived& one) { return one.key->name == key; });
+}
+
+Section Section::as_given_with(std::string_view key) const {
+  return {map_.as_of(map_.layer_of(key).value()), keys_};
+}
+
+void Section::say_left_out(Assumptions& assumptions) const {
+  std::map<std::pair<std::string, std::string>, std::string> left_out;  // by owner
+  for (const Outlived& one : outlived_) {
+    if (!one.is_left_out) continue;
+    std::string& all = left_out[{one.given_for, one.here}];
+    all += fmt::format("{}{} {}", all.empty() ? "" : ", ", one.key->name, one.value);
+  }
+  for (const auto& [owner, all] : left_out) {
+    assumptions.add({of_another, map_.path(), {owner.first, owner.second, all}});
+  }
 }
 
 void Section::assume(std::string_view key, settings::Value value) {
@@ -161,13 +269,12 @@ Section Section::below(std::string_view key) {
 
 void Section::finish() {
   for (const Key& key : keys_) {
-    if (key.needs.key.empty() || left_out_.contains(key.name)) continue;
+    if (key.needs.key.empty()) continue;
     const auto given = is_given(key.name) ? field(key.name) : std::nullopt;  // auto is not
     const Needs* lacks = given ? settings_.unmet(key.name) : nullptr;
     if (lacks == nullptr || given->is_of_several()) continue;
     const auto decides = field(lacks->key);
-    if (!decides || !decides->is_of_several())
-      given->fail(refusal_of(*lacks), std::string(lacks->hint));
+    if (!decides || !decides->is_of_several()) given->fail(refusal_of(*lacks), hint_of(*lacks));
   }
   map_.finish();
 }

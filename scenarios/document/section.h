@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/assumption.h"
 #include "models/settings/settings.h"
 #include "scenarios/document/reader.h"
 
@@ -25,6 +26,7 @@ using settings::Map;
 using settings::Needs;
 using settings::Number;
 using settings::OneOf;
+using settings::Owners;
 using settings::required;
 using settings::rows;
 using settings::Size;
@@ -43,15 +45,30 @@ using settings::value_of;
 // The names that stand in a map itself: "optimizer" for the key "optimizer.kind".
 [[nodiscard]] std::vector<std::string_view> names_of(std::span<const Key> keys);
 
+// Whether a key of the table has the same value twice: nullopt where it is not given.
+[[nodiscard]] bool are_alike(const Key& key, const std::optional<Field>& one,
+                             const std::optional<Field>& other);
+
+// A value whose owner, or what it needs, is another one by a layer above (settings::Owners).
+struct Outlived {
+  const Key* key;
+  std::string value;      // as it is spelled, as are the next; a list or a map is "another"
+  std::string given_for;  // "bandwidth 100Gbps"
+  std::string here;       // "10Gbps"
+  bool is_left_out;
+};
+
 // A map of a document, read by a table of keys, which must outlive it. The constructor refuses
-// unknown keys and values outside their types and ranges; reading a required key refuses its
-// absence; finish() refuses keys without what they need. All members throw InputError.
+// unknown keys and values outside their types and ranges, and leaves out what outlived its owners;
+// reading a required key refuses its absence; finish() refuses keys without what they need. All
+// members throw InputError.
 class Section {
  public:
   Section(Reader map, std::span<const Key> keys);
 
-  // Puts another map below this one. Precondition: no range depends on the section around.
-  void lay_over(DocumentPtr document, Node map);
+  // Puts another map below this one (Reader::lay_over). Precondition: no range depends on the
+  // section around.
+  void lay_over(DocumentPtr document, Node map, bool is_of_setting);
   // Sets what holds in this file where a key is not given.
   void assume(std::string_view key, settings::Value value);
 
@@ -77,12 +94,18 @@ class Section {
   [[nodiscard]] Reader& map() { return map_; }
   [[nodiscard]] Location location() const { return map_.location(); }
 
+  // Whether the key is given and outlived its owner.
+  [[nodiscard]] bool is_outlived(std::string_view key) const;
+  // The section as whoever gave the key wrote it, with no layer above. Precondition: it is given.
+  [[nodiscard]] Section as_given_with(std::string_view key) const;
+  // Whoever reads it cannot take it for what it was of. Precondition: it is outlived.
+  void leave_out(std::string_view key);
+  // A line for each owner whose values were left out.
+  void say_left_out(Assumptions& assumptions) const;
+
   // Refuses a key without effect that a setting gives. A file may hold such keys; whoever sets one
   // expects something of it. One of several values that are compared may be set.
   void refuse_set(const char* key, const std::string& what, const std::string& hint);
-
-  // finish() does not ask for what this key needs, because it has no effect here.
-  void leave_out(std::string_view key) { left_out_.emplace(key); }
 
   // Throws for the first key without what it needs.
   void finish();
@@ -90,10 +113,15 @@ class Section {
  private:
   Section(Reader map, std::span<const Key> keys, const settings::Settings& around);
 
+  void read(const settings::Settings& around);
+  [[nodiscard]] std::optional<Outlived> outlived(const Key& key);
+  // Whether a layer whose author is above that one's gives the key.
+  [[nodiscard]] bool is_replaced(std::string_view key, std::size_t layer) const;
+
   Reader map_;
   std::span<const Key> keys_;
+  std::vector<Outlived> outlived_;
   settings::Settings settings_;
-  std::set<std::string, std::less<>> left_out_;  // keys
 };
 
 }  // namespace paceline::loader

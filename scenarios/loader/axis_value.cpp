@@ -204,6 +204,20 @@ void Matched::expect_one(const Location& where) const {
                                      : fmt::format("name its {}", fmt::join(not_named, ", ")));
 }
 
+std::vector<std::size_t> Matched::points(Axes axes) const {
+  std::vector<std::size_t> all{0};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::vector<std::size_t> longer;
+    for (const std::size_t point : all) {
+      for (const std::size_t number : fits[i]) {
+        longer.push_back(point * axes[i].values.size() + number);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
 Matched matched(const MeasuredRow& row, Axes axes, const std::optional<AxisValue>& gpus) {
   Matched found;
   for (const ScenarioFile::Axis& axis : axes) {
@@ -212,10 +226,12 @@ Matched matched(const MeasuredRow& row, Axes axes, const std::optional<AxisValue
     const auto fits = [&](const AxisValue& value) {
       return named == nullptr || same(value, *named);
     };
-    const auto first = std::ranges::find_if(axis.values, fits);
-    found.first =
-        found.first * axis.values.size() + static_cast<std::size_t>(first - axis.values.begin());
-    found.count *= static_cast<std::size_t>(std::ranges::count_if(axis.values, fits));
+    std::vector<std::size_t>& numbers = found.fits.emplace_back();
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      if (fits(axis.values[i])) numbers.push_back(i);
+    }
+    found.first = found.first * axis.values.size() + (numbers.empty() ? 0 : numbers.front());
+    found.count *= numbers.size();
     if (named == nullptr && axis.values.size() > 1) found.not_named.push_back(axis.path);
   }
   return found;

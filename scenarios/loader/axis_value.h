@@ -64,7 +64,10 @@ using Axes = std::span<const ScenarioFile::Axis>;
 // The points of a grid that a row may be of.
 struct Matched {
   std::size_t count = 1, first = 0;
-  std::vector<std::string> not_named;  // axes of several values
+  std::vector<std::string> not_named;          // axes of several values
+  std::vector<std::vector<std::size_t>> fits;  // by axis, the numbers of its values
+
+  [[nodiscard]] std::vector<std::size_t> points(Axes axes) const;
 
   // Throws where there are several; none is allowed.
   void expect_one(const Location& where) const;

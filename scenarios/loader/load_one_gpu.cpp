@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,26 +77,31 @@ Measured measured_of(Section& section, const Field& field, const Scenario& scena
   }
   if (is_list) return read_measured(field);
   if (scenario.traced) return {{scenario.workload.batch_per_gpu, field}};
-  return {{timed_batch(section, "single_gpu_batch"), field}};
+  return {{timed_batch(section, "single_gpu_throughput", "single_gpu_batch"), field}};
 }
 
-// An entry of `workload.measured_on`: what one GPU of some device was measured to do.
+// What one GPU of some device was measured to do: an entry of `workload.measured_on`, or a
+// `single_gpu_throughput` of another run than this one.
 struct MeasuredOn {
-  Field entry;
   workload::Device device;
   workload::Precision precision = workload::Precision::fp32;
   std::uint32_t batch = 1;
   Field throughput;
+  std::shared_ptr<const workload::Network> network;  // null: of layers
 
-  // Of the scenario's own device and precision, so that it is of its steps themselves.
+  // Of the scenario's own device, precision and network, so that it is of its steps themselves.
   [[nodiscard]] bool is_own(const Scenario& scenario) const {
-    return device.name == scenario.workload.device.name && precision == scenario.precision;
+    return device.name == scenario.workload.device.name && precision == scenario.precision &&
+           network == scenario.network;
   }
-  // "740 samples/s on v100-sxm2-16gb", with the precision where that is another one.
+  // "740 samples/s on v100-sxm2-16gb", with precision and sequence where they are others.
   [[nodiscard]] std::string text(const Scenario& scenario) const {
-    const std::string in =
-        precision == scenario.precision ? "" : fmt::format(" in {}", to_text(precision));
-    return fmt::format("{} on {}{}", throughput.text(), device.name, in);
+    std::string all = fmt::format("{} on {}", throughput.text(), device.name);
+    if (precision != scenario.precision) all += fmt::format(" in {}", to_text(precision));
+    if (network && network->sequence != scenario.network->sequence) {
+      all += fmt::format(" with sequences of {}", network->sequence);
+    }
+    return all;
   }
 };
 
@@ -107,15 +113,17 @@ constexpr std::array measured_device_table{
     Key{"precision", OneOf{texts_of<workload::Precision>}, "the scenario's", "that was measured"},
 };
 
-MeasuredOn read_entry(const Field& entry, const Scenario& scenario) {
+MeasuredOn read_entry(const Field& entry, std::shared_ptr<const workload::Network> network,
+                      const Scenario& scenario) {
   Section section(Reader(entry), measured_device_table);
   const Field device = section.require("device");
   const auto precision = section.field("precision");
-  MeasuredOn read{entry, load_device(device),
+  MeasuredOn read{load_device(device),
                   section.find<workload::Precision>("precision").value_or(scenario.precision),
-                  section.get<std::uint32_t>("batch"), section.require("throughput")};
+                  section.get<std::uint32_t>("batch"), section.require("throughput"),
+                  std::move(network)};
   section.finish();
-  (void)throughput_of(read.throughput, scenario);
+  (void)throughput_of(read.throughput, read.network.get());
   if (scenario.network) {
     require_arithmetic(precision.value_or(device), read.device, read.precision);
   } else if (!read.is_own(scenario)) {
@@ -135,13 +143,15 @@ bool are_the_same(const MeasuredOn& one, const MeasuredOn& other) {
 // Throws InputError for devices that are not known or lack the arithmetic, for what is twice in the
 // list, and for other devices of a scenario without a network, whose compute no description carries
 // over. Precondition: the scenario has its workload.
-std::vector<MeasuredOn> read_measured_on(const Field& list, const Scenario& scenario) {
+std::vector<MeasuredOn> read_measured_on(const Field& list,
+                                         const std::shared_ptr<const workload::Network>& network,
+                                         const Scenario& scenario) {
   if (scenario.traced) {
     list.fail("is of devices, and a trace does not say its own", "write single_gpu_throughput");
   }
   std::vector<MeasuredOn> all;
   for (const Field& entry : list.list()) {
-    MeasuredOn one = read_entry(entry, scenario);
+    MeasuredOn one = read_entry(entry, network, scenario);
     if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
       entry.fail("repeats a device, batch and precision of the list", "leave one of them out");
     }
@@ -154,7 +164,8 @@ std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& sce
   std::vector<MeasuredStep> steps;
   for (const auto& [batch, field] : measured) {
     const double samples = static_cast<double>(batch) * scenario.training.gradient_accumulation;
-    steps.push_back({batch, Seconds(samples / throughput_of(field, scenario).value())});
+    steps.push_back(
+        {batch, Seconds(samples / throughput_of(field, scenario.network.get()).value())});
   }
   return steps;
 }
@@ -190,7 +201,7 @@ void assume_timed_layers(Section& section, bool optimizer_modelled, Scenario& sc
   if (optimizer_modelled && optimizer > Seconds(0)) {
     scenario.assumptions.add({optimizer_beside_layers, "optimizer", {to_text(optimizer)}});
   }
-  const std::uint32_t timed = timed_batch(section, "layers_batch");
+  const std::uint32_t timed = timed_batch(section, "layers", "layers_batch");
   if (timed == scenario.workload.batch_per_gpu) return;
   scenario.assumptions.add({layers_of_other_batch, "compute", {std::to_string(timed)}});
   scenario.compute_ratio = compute_of_other_batch;
@@ -252,6 +263,7 @@ workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scena
   Scenario there = scenario;
   there.workload.device = measured.device;
   there.precision = measured.precision;
+  there.network = measured.network;
   there.training.host = {};
   Workload timed = with_batch(measured.batch, there);
   timed.optimizer = optimizer_time(timed.optimizer_states, timed.layers, timed.device,
@@ -260,7 +272,8 @@ workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scena
   const double samples =
       static_cast<double>(measured.batch) * scenario.training.gradient_accumulation;
   const Seconds step =
-      Seconds(samples / throughput_of(measured.throughput, scenario).value()) - timed.input;
+      Seconds(samples / throughput_of(measured.throughput, measured.network.get()).value()) -
+      timed.input;
   if (step <= Seconds(0)) {
     measured.throughput.fail("leaves no time for the layers", "check input_time");
   }
@@ -293,7 +306,11 @@ void assume_modelled(const workload::OneGpuStep& step, const std::vector<Measure
     spread = carried.spread;
     scale(workload, factor, optimizer_modelled);
   }
-  const double ratio = std::exp(stats::normal_90 * spread);
+  const bool is_of_row = std::ranges::any_of(others, [&](const MeasuredOn& one) {
+    return one.device.name == workload.device.name && one.precision == scenario.precision;
+  });
+  const double ratio =
+      std::max(std::exp(stats::normal_90 * spread), is_of_row ? compute_of_other_batch : 1);
   scenario.compute_ratio = ratio;
   const std::array<std::string, 2> within{fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
                                           fmt::format("{:.0f}", 100 * (ratio - 1))};
@@ -319,6 +336,42 @@ struct OneGpuRows {
   std::vector<MeasuredOn> others;
 };
 
+void add(MeasuredOn one, const Field& field, const Scenario& scenario, OneGpuRows& rows) {
+  if (!one.is_own(scenario)) return rows.others.push_back(std::move(one));
+  rows.field = field;
+  rows.own.emplace(one.batch, one.throughput);
+}
+
+// The network as the key's author has it; null where that is another one, whose speeds are left
+// out. Precondition: it is outlived.
+std::shared_ptr<const workload::Network> network_with(std::string_view key, Section& section,
+                                                      const Scenario& scenario) {
+  Section said = section.as_given_with(key);
+  if (said.field("model") && scenario.network) {
+    if (auto network = network_of(said); network->name == scenario.network->name) return network;
+  }
+  section.leave_out(key);
+  return nullptr;
+}
+
+// A throughput that was measured with another device, precision or sequence.
+OneGpuRows carried_rows(Section& section, const Field& field, const Scenario& scenario) {
+  OneGpuRows rows;
+  const auto network = network_with("single_gpu_throughput", section, scenario);
+  if (!network) return rows;
+  Section said = section.as_given_with("single_gpu_throughput");
+  const auto device = said.field("device");
+  if (!device) {
+    field.fail("does not say of which device it is, and the runs have several",
+               "write measured_on: [{device: ..., batch: ..., throughput: ...}]");
+  }
+  for (const auto& [batch, throughput] : measured_of(section, field, scenario)) {
+    add({load_device(*device), precisions_of(said).compute, batch, throughput, network}, field,
+        scenario, rows);
+  }
+  return rows;
+}
+
 OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
   const auto throughput = section.field("single_gpu_throughput");
   const auto list = section.field("measured_on");
@@ -326,16 +379,20 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
     list->fail("stands beside single_gpu_throughput, which says what this GPU does",
                "keep one of them");
   }
+  if (throughput && section.is_outlived("single_gpu_throughput") && scenario.network &&
+      !scenario.traced) {
+    return carried_rows(section, *throughput, scenario);
+  }
   if (throughput) return {throughput, measured_of(section, *throughput, scenario), {}};
-  if (!list) return {};
   OneGpuRows rows;
-  for (MeasuredOn& one : read_measured_on(*list, scenario)) {
-    if (one.is_own(scenario)) {
-      rows.field = list;
-      rows.own.emplace(one.batch, one.throughput);
-    } else {
-      rows.others.push_back(std::move(one));
-    }
+  if (!list) return rows;
+  auto network = scenario.network;
+  if (section.is_outlived("measured_on")) {
+    network = network_with("measured_on", section, scenario);
+    if (!network) return rows;
+  }
+  for (MeasuredOn& one : read_measured_on(*list, network, scenario)) {
+    add(std::move(one), *list, scenario, rows);
   }
   return rows;
 }
@@ -345,11 +402,11 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
 std::span<const Key> measured_device_keys() { return measured_device_table; }
 std::span<const Key> measured_batch_keys() { return measured_batch_table; }
 
-SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
+SamplesPerSecond throughput_of(const Field& field, const workload::Network* network) {
   constexpr std::string_view unit = "tokens/s";
   const std::string text = field.text();
   if (!text.ends_with(unit)) return field.throughput();
-  if (!scenario.network || scenario.network->sequence == 0) {
+  if (network == nullptr || network->sequence == 0) {
     field.fail("is in tokens, and the scenario does not say how many a sample contains",
                "write samples/s, or take a model with a sequence");
   }
@@ -358,11 +415,12 @@ SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario) {
   if (tokens == nullptr || tokens->value() <= 0) {
     field.fail("is not a throughput", "write 52000 tokens/s");
   }
-  return SamplesPerSecond(tokens->value() / static_cast<double>(scenario.network->sequence));
+  return SamplesPerSecond(tokens->value() / static_cast<double>(network->sequence));
 }
 
 void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
   const OneGpuRows rows = read_one_gpu(section, scenario);
+  section.say_left_out(scenario.assumptions);
   const std::optional<Field>& field = rows.field;
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
   const Seconds optimizer = scenario.workload.optimizer;  // its kernels

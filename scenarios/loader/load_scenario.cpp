@@ -189,14 +189,16 @@ constexpr std::array scenario_table{
         "else off; assumed: by the multiprocessors that NCCL's channels hold and by the "
         "collectives' memory traffic; assumed+0.1: by so much more; 1.3: a factor that was fitted "
         "or measured",
-        "1.3"},
+        "1.3"}
+        .of_prediction(),
     Key{"call_contention", Number{1, 100}, automatic,
         "how many times as long a collective takes while a rank computes beside it. auto: with "
         "`library: nccl`, where `contention` is auto or assumed, what measured runs suggest "
-        "(scenarios/prepare/overheads.h), else 1"},
+        "(scenarios/prepare/overheads.h), else 1"}
+        .of_prediction(),
     Key{"job", Map{job_keys}, "", "the training that steps are of"},
     Key{"other_jobs", Map{other_jobs_keys}, "", "jobs beside this one"},
-    Key{"simulation", Map{simulation_keys}, "", "how points are predicted"},
+    Key{"simulation", Map{simulation_keys}, "", "how points are predicted"}.of_prediction(),
     Key{"real", Map{real_keys}, "", "how `paceline measure` and `run --measure` measure"},
     Key{"sweep", Structure{"a map"}, "none",
         "every key is the path of an axis and every value a list; the grid is their product. "
@@ -205,6 +207,23 @@ constexpr std::array scenario_table{
     Key{"gpus", Count{1, 1'000'000}, "of all nodes", "a single value instead of an axis"},
     Key{"measured", Map{measured_keys}, "", "figures to compare the predictions with"},
 };
+
+// Whether a value at a path is another one than the file has, or what holds where it has none, and
+// is of what runs. `map` has the keys of the table.
+bool is_of_another_run(std::span<const Key> keys, Reader map, std::string_view path,
+                       const Field& value) {
+  for (const Key& key : keys) {
+    if (path == key.name) {
+      return !key.is_of_prediction && !are_alike(key, value, map.find_below(path, 0));
+    }
+    const bool is_below = path.starts_with(key.name) && path[key.name.size()] == '.';
+    const auto* inner = std::get_if<Map>(&key.type);
+    if (!is_below || inner == nullptr) continue;
+    return !key.is_of_prediction && is_of_another_run(inner->keys(), map.map(std::string(key.name)),
+                                                      path.substr(key.name.size() + 1), value);
+  }
+  return true;  // in a list
+}
 
 Contention load_contention(Section& file) {
   Contention contention{.calls = file.find<double>("call_contention")};
@@ -372,6 +391,10 @@ void check_switches(Section& file, const Scenario& scenario) {
 std::span<const Key> measured_keys() { return measured_table; }
 std::span<const Key> scenario_keys() { return scenario_table; }
 
+bool is_of_another_run(const DocumentPtr& document, std::string_view path, const Field& value) {
+  return is_of_another_run(scenario_table, Reader(document), path, value);
+}
+
 Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
   Section file(Reader(document, document->root, "", overrides), scenario_keys());
   file.map().expect_schema("paceline/1");
@@ -385,6 +408,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const DescribedCluster described_cluster = load_described_cluster(std::move(cluster));
   const topology::Cluster& described = described_cluster.cluster;
   scenario.tcp_hosts = described_cluster.tcp;
+  scenario.assumptions.add(described_cluster.left_out);
   scenario.cluster = sized(file, described);
   scenario.training.checkpoints = checkpoints_of(training);
   const auto batch =

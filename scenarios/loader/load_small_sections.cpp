@@ -27,7 +27,8 @@ const std::array ranks_table{
     Key{"spread", Fraction{0, 0.5}, automatic,
         "standard deviation of each rank's compute from step to step: a step waits for the "
         "slowest of its ranks. auto: with `library: nccl` what measured runs suggest "
-        "(scenarios/prepare/overheads.h), else 0"},
+        "(scenarios/prepare/overheads.h), else 0"}
+        .of_prediction(),
 };
 
 constexpr OtherJobs other_jobs_defaults;

@@ -45,40 +45,6 @@ std::vector<Key> make_training_keys() {
   return keys;
 }
 
-constexpr AssumptionKind foreign_key{
-    "{}: ignored, because it is a key of strategy {}, which the file names and this run does "
-    "not use"};
-
-bool is_set(const Scenario& scenario, const std::string& path) {
-  return std::ranges::any_of(scenario.set_paths, [&](const std::string& set) {
-    return set == path || set.starts_with(path + ".");
-  });
-}
-
-// A key of another strategy does nothing, which its writer would not expect: but for the file's
-// keys of its own strategy when a sweep or a setting takes another one.
-void refuse_keys_of_others(Section& training, Scenario& scenario) {
-  const Strategy& strategy = *scenario.strategy;
-  const bool is_replaced = is_set(scenario, "training.strategy");
-  for (const Strategy* owner : training::strategies()) {
-    if (owner == &strategy) continue;
-    for (const Key& key : owner->keys) {
-      const std::string name(settings::top_of(key));
-      if (!training.map().has(name)) continue;
-      if (is_replaced && !is_set(scenario, "training." + name)) {
-        training.leave_out(key.name);
-        scenario.assumptions.add({foreign_key, name, {std::string(owner->name)}});
-        continue;
-      }
-      const auto field = training.field(name);
-      throw InputError(
-          field ? field->location() : training.location(),
-          fmt::format("{} is a key of strategy {}, not of {}", name, owner->name, strategy.name),
-          fmt::format("leave it out, or take strategy: {}", owner->name));
-    }
-  }
-}
-
 training::ActivationCheckpointing checkpointing_of(const Section& training) {
   return *training.find<training::ActivationCheckpointing>("activation_checkpointing");
 }
@@ -177,7 +143,7 @@ workload::Checkpoints checkpoints_of(Section& training) {
 
 bool load_training(Section& section, Scenario& scenario) {
   scenario.strategy = training::find_strategy(section.get<std::string_view>("strategy"));
-  refuse_keys_of_others(section, scenario);
+  section.say_left_out(scenario.assumptions);
   if (scenario.strategy->replays_trace) check_traced_training(section);
   scenario.strategy_settings = read_settings(section.map(), scenario.strategy->keys, {});
   scenario.training.gradient_accumulation = section.get<std::uint32_t>("gradient_accumulation");

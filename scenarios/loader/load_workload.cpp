@@ -31,8 +31,8 @@ constexpr std::array count_forms{Form{Count{1, elements_max}, Form::Of::list}};
 constexpr std::array layer_table{
     Key{"name", Text{"text"}, "its number", "what reports call it", "block"},
     Key{"repeat", Count{1, 100'000}, std::uint64_t{1}, "how many such layers follow one another"},
-    Key{"forward", Time{}, required, "of a pass", "2ms"},
-    Key{"backward", Time{}, required, "of a pass", "4ms"},
+    Key{"forward", Time{}, Seconds(0), "of a pass"},
+    Key{"backward", Time{}, Seconds(0), "of a pass"},
     Key{"parameters", Structure{"a list of counts", rows<count_forms>}, "none",
         "element count of each tensor", "[1000, 20]"},
     Key{"rows", Structure{"a list of counts", rows<count_forms>}, "not told",
@@ -61,6 +61,16 @@ constexpr std::array<std::string_view, 2> calls_words{"predicted", "as_traced"};
 constexpr Needs of_model{"model"};
 constexpr Needs of_measured{"single_gpu_throughput"};
 
+// Layers have the times of one device; speeds are of what a network's options make of its layers,
+// too, and are carried over to other devices (load_one_gpu.cpp).
+constexpr Owners of_device{{"device"}, {}, Owners::Then::refused};
+constexpr Owners of_speed{
+    {"device", "precision", "model", "sequence", "pretraining_heads", "fused_attention"},
+    {},
+    Owners::Then::carried};
+constexpr Owners of_network{
+    {"model", "sequence", "pretraining_heads", "fused_attention"}, {}, Owners::Then::carried};
+
 constexpr std::array workload_table{
     Key{"model",
         Text{"a name, or a file", shipped_networks},
@@ -72,10 +82,14 @@ constexpr std::array workload_table{
     Key{"layers", Structure{"a list of maps", rows<layer_forms>}, "none",
         "instead of `model`, in forward order: `{name: block, repeat: 30, forward: 1.3ms, "
         "backward: 2.7ms, parameters: [12000000]}`. `forward` and `backward` are the times of one "
-        "pass on one GPU, without the optimizer; `parameters` lists the element count of each "
+        "pass on one GPU, without the optimizer; where no layer has any, `single_gpu_throughput` "
+        "is "
+        "divided among them by their parameters, a third of it forward; `parameters` lists the "
+        "element count of each "
         "tensor; `rows` its first dimension, of a vector its elements; `type` is fp32, fp16 or "
         "bf16",
-        "[{forward: 1ms, backward: 2ms}]"},
+        "[{forward: 1ms, backward: 2ms}]"}
+        .of(of_device),
     Key{"trace", Structure{"a file, an archive, a folder, or a list of them", rows<trace_forms>},
         "none",
         "instead of `layers` and `device`: a traced run beside the scenario: what `paceline "
@@ -118,7 +132,8 @@ constexpr std::array workload_table{
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
         "sequence, tokens/s; or to several with other batches, `[{batch: 32, throughput: ..}]`, "
         "between which a step takes a fixed time and one for each sample",
-        "119.6 samples/s"},
+        "119.6 samples/s"}
+        .of(of_speed),
     Key{"single_gpu_batch", Count{1, 100'000'000}, "`batch_per_gpu`",
         "samples of a pass when that was measured. Other batches are scaled by the same factor", "",
         of_measured},
@@ -131,7 +146,8 @@ constexpr std::array workload_table{
         "GPU of each device does, `precision` the scenario's unless given. On the scenario's own "
         "it is `single_gpu_throughput`; else, of a `model`, other devices move the modelled "
         "compute by what their errors have in common with its",
-        "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
+        "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"}
+        .of(of_network),
 };
 
 DataType parameter_type_of(Precision precision) {
@@ -210,6 +226,33 @@ void read_layers(const Field& list, const Overrides& overrides, DataType paramet
   }
 }
 
+constexpr AssumptionKind untimed_layers{
+    "{}: divided among the layers by their parameters, a third of it forward, because no layer has "
+    "a time; to set it, give forward and backward of each"};
+
+// Of parameters alone nobody knows when their gradients are ready: by their number, of a step that
+// was measured.
+void time_untimed(const Field& list, bool is_measured, Scenario& scenario) {
+  std::vector<TimedLayer>& layers = scenario.workload.layers;
+  const auto is_timed = [](const TimedLayer& one) {
+    return one.forward + one.backward > Seconds(0);
+  };
+  if (std::ranges::any_of(layers, is_timed)) return;
+  if (!is_measured) {
+    list.fail("has no times, and a list of parameters does not say how long a step takes",
+              "give forward and backward of each layer, or single_gpu_throughput");
+  }
+  for (TimedLayer& layer : layers) {
+    double elements = 0;
+    for (const auto& tensor : layer.parameters) {
+      elements += static_cast<double>(tensor.count.value());
+    }
+    layer.forward = Seconds(elements);  // in proportion: the measured step scales them
+    layer.backward = layer.forward * 2;
+  }
+  scenario.assumptions.add({untimed_layers, "compute"});
+}
+
 // A setting of one layer of a list that the scenario has not.
 void refuse_single_layers(const Overrides& overrides, std::string_view instead) {
   for (const auto& [path, field] : overrides) {
@@ -272,12 +315,14 @@ void require_arithmetic(const Field& named, const Device& device, Precision prec
              "choose another precision or device");
 }
 
-std::uint32_t timed_batch(Section& section, const char* key) {
+std::uint32_t timed_batch(const Section& section, std::string_view timed, std::string_view key) {
   if (const auto batch = section.find<std::uint32_t>(key)) return *batch;
-  if (const auto own = section.find<std::uint32_t>("batch_per_gpu")) return *own;
-  throw InputError(section.location(),
-                   fmt::format("workload.{} is missing, and job.global_batch needs it", key),
-                   fmt::format("write {}: 32, or what was timed", key));
+  const Section said = section.as_given_with(timed);
+  if (const auto own = said.find<std::uint32_t>("batch_per_gpu")) return *own;
+  throw InputError(
+      section.location(),
+      fmt::format("workload.{} is missing, and no batch_per_gpu stands beside {}", key, timed),
+      fmt::format("write {}: 32, or what was timed", key));
 }
 
 Workload with_batch(std::uint32_t batch, const Scenario& scenario) {
@@ -324,7 +369,8 @@ void load_workload(Section& section, const Overrides& overrides,
                          "write fp32; or fp16 or bf16 for parameters of that type");
     }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
-    const std::uint32_t timed = timed_batch(section, "layers_batch");
+    time_untimed(*layers, section.is_given("single_gpu_throughput"), scenario);
+    const std::uint32_t timed = timed_batch(section, "layers", "layers_batch");
     scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
   } else {
     (void)section.require("model");

@@ -117,12 +117,9 @@ void ScenarioFile::apply(const Setting& setting) {
   } else if (names_sweep || (target == "gpus" && field.node().is_list())) {
     axes_.push_back(axis_of(target, field));
   } else {
-    // What was measured is not this any more, whatever the value; but for how it is predicted.
-    constexpr std::string_view of_prediction[] = {"contention", "call_contention", "ranks.spread",
-                                                  "cluster.calibration"};
-    changes_the_measured_ = changes_the_measured_ ||
-                            (!target.starts_with("simulation.") &&
-                             std::ranges::find(of_prediction, target) == std::end(of_prediction));
+    if (changed_by_.empty() && loader::is_of_another_run(document_, target, field)) {
+      changed_by_ = fmt::format("{}={}", target, field.node().is_scalar() ? field.text() : "...");
+    }
     settings_.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
   }
 }
@@ -217,10 +214,10 @@ std::vector<AxisValue> ScenarioFile::axes_of(std::size_t point) const {
 
 // A setting or an axis has other links than what the file says was measured.
 bool ScenarioFile::changes_links() const {
-  return changes_the_measured_ || std::ranges::any_of(axes_, [](const Axis& axis) {
-           return axis.path.starts_with("cluster.network.") ||
-                  axis.path.starts_with("cluster.intra_node.");
-         });
+  return !changed_by_.empty() || std::ranges::any_of(axes_, [](const Axis& axis) {
+    return axis.path.starts_with("cluster.network.") ||
+           axis.path.starts_with("cluster.intra_node.");
+  });
 }
 
 Scenario ScenarioFile::scenario(std::size_t point) const {
@@ -246,16 +243,44 @@ MeasuredPoint ScenarioFile::measured_at(std::size_t point, const MeasuredRow& ro
                                         at.cluster.ranks().value() / row.step->value());
   } else {
     const bool is_of_tokens = row.throughput->text().ends_with("tokens/s");
-    found.throughput = is_of_tokens ? loader::throughput_of(*row.throughput, scenario(point))
-                                    : row.throughput->throughput();
+    found.throughput = is_of_tokens
+                           ? loader::throughput_of(*row.throughput, scenario(point).network.get())
+                           : row.throughput->throughput();
   }
   return found;
 }
 
+// Whether two points of the grid are one run under two names: their axes say something else of
+// networks that one node does not use, or of a strategy's step, which is the same.
+bool ScenarioFile::are_one_run(std::size_t a, std::size_t b) const {
+  const Scenario one = scenario(a), other = scenario(b);
+  const std::vector<std::size_t> of_one = indices_of(a), of_other = indices_of(b);
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const std::string& path = axes_[i].path;
+    const bool is_unused = path.starts_with("cluster.network.") && one.cluster.nodes == 1;
+    if (of_one[i] != of_other[i] && !is_unused && !path.starts_with("training.")) return false;
+  }
+  const auto step = [](const Scenario& of) {
+    return build_step(*of.strategy, strategy_request(of)).program;
+  };
+  return are_alike(step(one), step(other), Seconds(0));
+}
+
+// Throws where the row may be of several runs; of points that are one run the first has it.
+Matched ScenarioFile::matched(const MeasuredRow& row) const {
+  Matched found = loader::matched(row, axes_, gpus_unless_named_);
+  constexpr std::size_t most = 64;  // are compared
+  const bool is_one = found.count > 1 && found.count <= most &&
+                      std::ranges::all_of(found.points(axes_), [&](std::size_t point) {
+                        return are_one_run(found.first, point);
+                      });
+  if (!is_one) found.expect_one(row.where);
+  return found;
+}
+
 void ScenarioFile::match(const MeasuredRow& row) {
-  const Matched found = loader::matched(row, axes_, gpus_unless_named_);
-  if (found.count == 0 || changes_the_measured_) return unmatched_.push_back(row.where);
-  found.expect_one(row.where);
+  const Matched found = matched(row);
+  if (found.count == 0 || !changed_by_.empty()) return unmatched_.push_back(row.where);
   if (!measured_.emplace(found.first, measured_at(found.first, row)).second) {
     throw InputError(row.where, "a second measured point for the same point of the grid",
                      "keep one of them");
@@ -268,8 +293,7 @@ void ScenarioFile::take_known_rows() {
   for (const Field& known_row : known_rows_) {
     const MeasuredRow row = loader::row_of_command_line(known_row, axes_);
     loader::expect_values(row, axes_);
-    const Matched found = loader::matched(row, axes_, gpus_unless_named_);
-    found.expect_one(row.where);
+    const Matched found = matched(row);
     if (scenario(found.first).cluster.ranks().value() == 1) {
       loader::refuse_one_gpu(row.where, row.throughput);
     }

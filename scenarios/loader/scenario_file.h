@@ -17,7 +17,8 @@ namespace paceline {
 
 namespace loader {
 struct MeasuredRow;
-}
+struct Matched;
+}  // namespace loader
 
 // A scenario made by a command instead of a file: values by the paths of a file's keys (without
 // `schema`), so that options of commands mean the same and give the same messages.
@@ -139,10 +140,10 @@ class ScenarioFile {
   [[nodiscard]] std::optional<MeasuredPoint> measured(std::size_t point) const;
   // The numbers of the grid's points whose measured one is known, ascending.
   [[nodiscard]] std::vector<std::size_t> known_points() const;
-  // Measured points that match no point of this grid, because a setting replaced the axis or
-  // changed the system (any setting but simulation.*, contention, call_contention, ranks.spread and
-  // cluster.calibration).
+  // Measured points that match no point of this grid, because a setting replaced the axis or made
+  // it another run, which changed_by() says then: "cluster.network.bandwidth=25Gbps".
   [[nodiscard]] const std::vector<Location>& unmatched() const { return unmatched_; }
+  [[nodiscard]] const std::string& changed_by() const { return changed_by_; }
 
  private:
   ScenarioFile() = default;
@@ -155,6 +156,8 @@ class ScenarioFile {
   [[nodiscard]] loader::Field gpus_as_they_are(const loader::Field& asked) const;
   void make_grid(std::size_t most);
   void read_measured();
+  [[nodiscard]] bool are_one_run(std::size_t a, std::size_t b) const;
+  [[nodiscard]] loader::Matched matched(const loader::MeasuredRow& row) const;
   void match(const loader::MeasuredRow& row);
   void take_known_rows();
   [[nodiscard]] MeasuredPoint measured_at(std::size_t point, const loader::MeasuredRow& row) const;
@@ -177,7 +180,7 @@ class ScenarioFile {
   bool has_calibration_ = false;  // the first point
   std::map<std::size_t, MeasuredPoint> measured_;
   std::vector<Location> unmatched_;
-  bool changes_the_measured_ = false;  // by a setting
+  std::string changed_by_;  // the first setting of another run than was measured; empty: none
 };
 
 // Without the known points among them.

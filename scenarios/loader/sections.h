@@ -59,8 +59,10 @@ struct Precisions {
 // `precision: amp`, or `precision: {compute: amp, gradient: fp16}`.
 [[nodiscard]] Precisions precisions_of(Section& workload);
 
-// The batch that something was timed with, as a key says it; unless given, `batch_per_gpu`.
-[[nodiscard]] std::uint32_t timed_batch(Section& workload, const char* key);
+// The batch that the key `timed` was timed with, as `key` says it; unless given, `batch_per_gpu`
+// as whoever gave `timed` has it.
+[[nodiscard]] std::uint32_t timed_batch(const Section& workload, std::string_view timed,
+                                        std::string_view key);
 
 // The workload at another batch, before it is scaled to a measurement: a model's layers by the
 // device's roofline, listed layers in proportion. Precondition: no trace; training is loaded.
@@ -70,8 +72,8 @@ struct Precisions {
 void require_arithmetic(const Field& named, const workload::Device& device,
                         workload::Precision precision);
 
-// Reads samples/s, or tokens/s of a model with a sequence.
-[[nodiscard]] SamplesPerSecond throughput_of(const Field& field, const Scenario& scenario);
+// Reads samples/s, or tokens/s of a network with a sequence; null: there is none.
+[[nodiscard]] SamplesPerSecond throughput_of(const Field& field, const workload::Network* network);
 
 // `single_gpu_throughput` is what was measured on one GPU, as is what `measured_on` has of the
 // scenario's device; the modelled times keep their proportions. Without either a model's step takes

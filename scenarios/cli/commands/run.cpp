@@ -52,10 +52,11 @@ int run(Options& options) {
   if (options.explain_cluster) return explain_cluster(file);
   if (!file.unmatched().empty()) {
     const Location& first = file.unmatched().front();
-    complain(
-        fmt::format("{}:{}:{}: ignoring {} measured points from here on, because no run here "
-                    "describes the system they were measured on",
-                    first.file, first.line, first.column, file.unmatched().size()));
+    complain(fmt::format("{}:{}:{}: measured points left out from here on: {}, as {}", first.file,
+                         first.line, first.column, file.unmatched().size(),
+                         file.changed_by().empty()
+                             ? "no run here has their values of axes"
+                             : file.changed_by() + " makes these other runs"));
   }
   RunOptions run_options = options.shared.run_options();
   run_options.check = true;

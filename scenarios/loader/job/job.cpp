@@ -175,7 +175,7 @@ class JobReader {
     Section target = file_.below("target");
     job_.targets.deadline = target.find<Seconds>("deadline");
     if (const auto field = target.field("throughput")) {
-      job_.targets.throughput = throughput_of(*field, workload_);
+      job_.targets.throughput = throughput_of(*field, workload_.network.get());
     }
     if (const auto field = target.field("budget")) job_.targets.budget = prices_.amount(*field);
     target.finish();
@@ -220,7 +220,7 @@ class JobReader {
       (void)loader::load_device(device);
       const std::string name = loader::device_named_by(device);
       const auto batch = row.get<std::uint32_t>("batch");
-      (void)throughput_of(row.require("throughput"), workload_);
+      (void)throughput_of(row.require("throughput"), workload_.network.get());
       std::optional<workload::Precision> precision;
       if (const auto said = row.field("precision")) precision = said->word<workload::Precision>();
       row.finish();

@@ -27,7 +27,9 @@ TEST_F(BadDataFiles, AreRefusedAtTheirOwnLines) {
   const auto run_with = [&](const char* key, const char* value, std::string_view text) {
     folder_.write("mine.yaml", text);
     const std::string scenario = folder_.write("good.yaml", small_scenario);
-    return paceline({"run", scenario, "--set", std::string(key) + "=" + value}, folder_.path());
+    return paceline({"run", scenario, "--set", std::string(key) + "=" + value, "--set",
+                     "workload.layers=[{forward: 1ms, backward: 2ms}]"},
+                    folder_.path());
   };
   expect_refused(run_with("workload.device", "mine.yaml", "shcema: paceline.device/1\n"),
                  "paceline: mine.yaml:1:1: unknown key \"shcema\"; did you mean schema?");

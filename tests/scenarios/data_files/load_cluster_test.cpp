@@ -93,9 +93,11 @@ TEST(LoadCluster, DropsAPresetsSpreadWhereABandwidthIsGiven) {
       3.0);
 }
 
-TEST(LoadCluster, DropsAPresetsEfficiencyWhereTheTransportIsAnother) {
+TEST(LoadCluster, DropsAPresetsEfficiencyWhereTheNetworkIsAnother) {
   const std::string preset = "preset: dgx1-v100, network: {";
-  EXPECT_EQ(cluster_of(preset + "bandwidth: 10Gbps}").network.efficiency, 0.92);
+  EXPECT_EQ(cluster_of(preset + "bandwidth: 10Gbps}").network.efficiency, 1);
+  EXPECT_EQ(cluster_of(preset + "bandwidth: 12.5GBps}").network.efficiency, 0.92);
+  EXPECT_EQ(cluster_of(preset + "nics_per_node: 1}").network.efficiency, 0.92);
   EXPECT_EQ(cluster_of(preset + "transport: rdma}").network.efficiency, 0.92);
   EXPECT_EQ(cluster_of(preset + "transport: tcp}").network.efficiency, 1);
   EXPECT_EQ(cluster_of(preset + "transport: tcp, efficiency: 0.5}").network.efficiency, 0.5);

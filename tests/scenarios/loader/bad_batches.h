@@ -29,10 +29,12 @@ inline constexpr BadScenario bad_batches[] = {
      "or 14"},
     {"GlobalBatchWithoutThatOfTheLayers", "workload:\n  batch_per_gpu: 8\n  device",
      PACELINE_SHARED("64", "  @device"),
-     "workload.layers_batch is missing, and job.global_batch needs it; write layers_batch: 32"},
+     "workload.layers_batch is missing, and no batch_per_gpu stands beside layers; write "
+     "layers_batch: 32"},
     {"GlobalBatchWithoutThatOfTheMeasurement", "workload:\n  batch_per_gpu: 8\n  device",
      PACELINE_SHARED("64", "  @layers_batch: 8\n  single_gpu_throughput: 9 samples/s\n  device"),
-     "workload.single_gpu_batch is missing, and job.global_batch needs it; write single_gpu_batch: "
+     "workload.single_gpu_batch is missing, and no batch_per_gpu stands beside "
+     "single_gpu_throughput; write single_gpu_batch: "
      "32"},
     {"GlobalBatchOfATrace", "workload:\n  batch_per_gpu: 8\n",
      PACELINE_SHARED("@64", "  trace: some.json\n"),

@@ -32,7 +32,7 @@ inline constexpr BadScenario bad_keys[] = {
      "unknown key \"cluster.network.latnecy\"; did you mean latency?"},
     {"UnknownKeyOfAStrategy", "{strategy: bulk_synchronous,",
      "{strategy: bulk_synchronous, bucket_cap: @5MiB,",
-     "bucket_cap is a key of strategy ddp, not of bulk_synchronous; "},
+     "bucket_cap \"5MiB\" belongs to strategy: ddp; "},
     {"UnknownKeyOfALayer", "parameters: [3000]", "@params: [3000]",
      "unknown key \"workload.layers.1.params\"; known keys: backward, "},
     {"MisspeltName", "name: two nodes", "@nmae: two nodes",

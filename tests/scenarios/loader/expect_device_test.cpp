@@ -56,7 +56,10 @@ TEST(ExpectDevice, WarnsOnceOfOneThatThePresetsMachinesDoNotHave) {
 }
 
 TEST(ExpectDevice, SaysWhereASettingNamesIt) {
-  const Ended ended = run_on(two_of_dgx1, "v100-sxm2-16gb", {"--set", "workload.device=rtx-4090"});
+  const Ended ended =
+      run_on(two_of_dgx1, "v100-sxm2-16gb",
+             {"--set", "workload={model: resnet18, batch_per_gpu: 1, device: v100-sxm2-16gb}",
+              "--set", "workload.device=rtx-4090"});
   EXPECT_EQ(
       ended.err.find("warning: --set workload.device=rtx-4090: device \"rtx-4090\" is not one"), 0U)
       << ended.err;

@@ -41,10 +41,12 @@ TEST(Training, LeavesOutTheFilesKeysOfAStrategyThatIsReplaced) {
   values.by_path["training.bucket_cap"] = "1MiB";
   const Scenario scenario = scenario_of_options(values, {{"training.strategy", "wait_free"}});
   const auto said = scenario.assumptions.sentences();
-  EXPECT_NE(std::find(said.begin(), said.end(),
-                      "bucket_cap: ignored, because it is a key of strategy ddp, which the file "
-                      "names and this run does not use"),
-            said.end());
+  EXPECT_NE(
+      std::find(
+          said.begin(), said.end(),
+          "training: left out, because it was given for strategy ddp and this run has wait_free: "
+          "bucket_cap 1MiB; to keep it, give it beside that"),
+      said.end());
   EXPECT_THROW((void)scenario_of_options(
                    values, {{"training.strategy", "wait_free"}, {"training.bucket_cap", "2MiB"}}),
                InputError);
@@ -103,11 +105,12 @@ TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
 
 TEST(Training, RefusesKeysOfOtherStrategies) {
   EXPECT_EQ(refused({{"training.strategy", "wait_free"}, {"training.bucket_cap", "1MiB"}}),
-            "command line: bucket_cap is a key of strategy ddp, not of wait_free; leave it out, or "
-            "take strategy: ddp");
-  EXPECT_EQ(refused({{"training.reshard_after_forward", "false"}}),
-            "command line: reshard_after_forward is a key of strategy fsdp, not of ddp; leave it "
-            "out, or take strategy: fsdp");
+            "command line: bucket_cap \"1MiB\" belongs to strategy: ddp; leave it out, or write "
+            "strategy: ddp");
+  EXPECT_EQ(
+      refused({{"training.reshard_after_forward", "false"}}),
+      "command line: reshard_after_forward \"false\" belongs to strategy: fsdp; leave it out, or "
+      "write strategy: fsdp");
 }
 
 // ResNet-50 has 3 + 4 + 6 + 3 blocks; what is before and behind them is not recomputed.

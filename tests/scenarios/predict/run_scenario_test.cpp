@@ -180,7 +180,7 @@ TEST(Compute, IsSaidToBeAssumedWhereItIs) {
   EXPECT_EQ(says(modelled, with(h100, {{"workload.single_gpu_throughput", "900 samples/s"}})),
             "compute: scaled to 900 samples/s on one GPU");
   EXPECT_TRUE(begins(says(modelled, {}), "compute: the speed of resnet18 on v100-sxm2-16gb is "));
-  EXPECT_EQ(says(std::string(small_scenario), {{"workload.device", "h100-sxm5-80gb"}}), "");
+  EXPECT_EQ(says(std::string(small_scenario), {}), "");
 }
 
 TEST(SingleGpuThroughput, ReproducesItselfInEveryShippedScenario) {
