@@ -18,27 +18,30 @@ using topology::IntraNodeKind;
 using training::CollectiveCall;
 using training::Group;
 
-// Of the call's size, what leaves each of two parts or more.
-double part_that_leaves(Collective collective, double parts, bool is_summed_outside) {
-  const double others = (parts - 1) / parts;
+// Parts of a cluster that hold the GPUs of a call.
+struct Parts {
+  double count;
+  BytesPerSecond out;           // of each on the mean, one way, for one of the groups side by side
+  double smallest = 1 / count;  // of all GPUs; where parts differ in GPUs, all carry the same
+};
+
+// Of the call's size, what leaves each of two parts or more on the mean, or, of a call alone, what
+// goes one way between the smallest part, or one without the root, and the others.
+double part_that_leaves(Collective collective, const Parts& parts, bool is_summed_outside,
+                        bool is_alone) {
+  const double others = (parts.count - 1) / parts.count;
   switch (collective) {
     case Collective::all_reduce: return is_summed_outside ? 1 : 2 * others;
     case Collective::reduce_scatter:
-    case Collective::all_gather:
+    case Collective::all_gather: return is_alone ? 1 - parts.smallest : others;
     case Collective::broadcast:
-    case Collective::reduce: return others;
+    case Collective::reduce: return is_alone ? 1 : others;
     case Collective::all_to_all:
     case Collective::scatter:
     case Collective::gather: return 0;
   }
   return 0;
 }
-
-// Parts of a cluster that hold the GPUs of a call.
-struct Parts {
-  double count;
-  BytesPerSecond out;  // of each on the mean, one way, for one of the groups side by side
-};
 
 // PCIe is described as NCCL counts it, 12 GB/s of the 15.75 that sixteen lanes of 8 GT/s have with
 // 128 of 130 bits (PCI Express Base Specification 3.0), and messages come nearer to that.
@@ -78,6 +81,13 @@ void add_pcie(const Cluster& cluster, std::vector<Parts>& all) {
   }
 }
 
+// Its part of the nodes. Precondition: a fat tree without servers.
+double smallest_leaf(const Cluster& cluster) {
+  std::vector<double> nodes(cluster.leaves());
+  for (std::uint32_t node = 0; node < cluster.nodes; ++node) ++nodes[cluster.leaf_of(node)];
+  return std::ranges::min(nodes) / cluster.nodes;
+}
+
 std::vector<Parts> parts_of(const Cluster& cluster, const CollectiveCall& call) {
   std::vector<Parts> all;
   if (cluster.nodes > 1 && call.group != Group::node) {
@@ -89,6 +99,7 @@ std::vector<Parts> parts_of(const Cluster& cluster, const CollectiveCall& call) 
     if (wires.fat_tree) {
       all.push_back({1.0 * cluster.leaves(),
                      wires.uplink_bandwidth() * (wires.switches_per_leaf() / together)});
+      if (cluster.servers == 0) all.back().smallest = smallest_leaf(cluster);
     }
   } else if (!cluster.intra_node.box_spread && call.group != Group::across_nodes) {
     // Bandwidths of a class of boxes are their usual ones, and no nominal rates.
@@ -112,9 +123,7 @@ bool has_server(const Cluster& cluster, const CollectiveCall& call) {
   return training::servers_of_root(cluster, call) > 0;
 }
 
-}  // namespace
-
-LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
+LeastTimes least_of(const Cluster& cluster, const CollectiveCall& call, bool is_alone) {
   if (call.is_untold) return {};
   if (has_server(cluster, call)) {
     return {.node_links = {},
@@ -131,10 +140,16 @@ LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
   Seconds least;
   for (const Parts& parts : parts_of(cluster, call)) {
     if (parts.count < 2) continue;
-    const double leaves = part_that_leaves(call.collective, parts.count, is_summed_outside);
+    const double leaves = part_that_leaves(call.collective, parts, is_summed_outside, is_alone);
     least = std::max(least, Seconds(size * leaves / parts.out.value()));
   }
   return leaves_node ? LeastTimes{{}, least} : LeastTimes{least, {}};
+}
+
+}  // namespace
+
+LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
+  return least_of(cluster, call, true);
 }
 
 LeastTimes least_times(const Cluster& cluster, const training::StepProgram& program) {
@@ -143,7 +158,7 @@ LeastTimes least_times(const Cluster& cluster, const training::StepProgram& prog
   for (const training::Operation& operation : program.operations) {
     const CollectiveCall* call = call_of(operation);
     if (call == nullptr) continue;
-    const LeastTimes least = least_times(cluster, *call);
+    const LeastTimes least = least_of(cluster, *call, false);
     all.node_links += least.node_links;
     all.network += least.network;
     if (!has_server(cluster, *call)) continue;

@@ -72,6 +72,24 @@ TEST(LeastTimes, AreOfAnUplinkThatCarriesLess) {
               1e-12);
 }
 
+// Leaves of three nodes and of one, which receives 3/4 of a gather, or all of a broadcast, by an
+// uplink of 3 x 4 NICs over 8, 18.75 GB/s; in a program, where calls may go both ways at once,
+// their mean.
+TEST(LeastTimes, OfACallAloneAreOfTheSmallestLeaf) {
+  topology::Cluster cluster = four_nodes();
+  cluster.network.fat_tree =
+      topology::FatTree{.nodes_per_leaf = 3, .oversubscription = 8, .core_latency = {}};
+  const CollectiveCall gather = call_of_gib(Collective::all_gather);
+  EXPECT_NEAR(least_times(cluster, gather).network.value(), 0.75 * gib / 18.75e9, 1e-12);
+  EXPECT_NEAR(least_times(cluster, call_of_gib(Collective::broadcast)).network.value(),
+              gib / 18.75e9, 1e-12);
+  training::StepProgram program;
+  program.operations = {{"gather", training::OperationKind::collective, 0, {}, gather}};
+  EXPECT_NEAR(least_times(cluster, program).network.value(), 0.5 * gib / 18.75e9, 1e-12);
+  cluster.network.fat_tree->placement = topology::Placement::spread;
+  EXPECT_NEAR(least_times(cluster, gather).network.value(), 0.5 * gib / 18.75e9, 1e-12);
+}
+
 // Efficiency is no law; headers are: 1,448 of each 1,514 bytes.
 TEST(LeastTimes, CountHeadersAndNoEfficiency) {
   topology::Cluster cluster = four_nodes();
