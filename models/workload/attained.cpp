@@ -59,12 +59,14 @@ bool is_convolution(Work work) {
   return work == Work::convolution || work == Work::grouped_convolution;
 }
 
+double element_bytes(Precision precision) {
+  return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
+
 Seconds pass_time(const PassCost& cost, Work work, std::uint32_t batch, Precision precision,
                   const Device& device, const Attained& attained) {
-  const bool wide = precision == Precision::fp32 || precision == Precision::tf32;
-  const double element_bytes = wide ? 4 : 2;
-  const double bytes =
-      (cost.activation_elements_per_sample * batch + cost.parameter_elements) * element_bytes;
+  const double bytes = (cost.activation_elements_per_sample * batch + cost.parameter_elements) *
+                       element_bytes(precision);
   const Seconds traffic(bytes / (device.memory_bandwidth * device.attained_memory).value());
   if (work == Work::traffic) return traffic;
   const Seconds arithmetic =
@@ -125,19 +127,21 @@ TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precisi
 }
 
 Seconds time_at_peak(const Network& network, std::uint64_t samples, Precision precision,
-                     const Device& device) {
+                     const Device& device, Seconds states) {
   constexpr double winograd = 2.25;
   const FlopsPerSecond peak = device.speed(precision).peak;
-  Seconds sum;
-  if (peak <= FlopsPerSecond(0)) return sum;
+  Seconds products, traffic = states;
+  if (peak <= FlopsPerSecond(0)) return {};
   for (const Layer& layer : network.layers) {
     const auto* cost = std::get_if<ModelledCost>(&layer.cost);
     if (cost == nullptr || cost->work == Work::traffic) continue;
     const bool has_fewer = precision == Precision::fp32 && is_convolution(cost->work);
     const Seconds one = (cost->forward.flops_per_sample + cost->backward.flops_per_sample) / peak;
-    sum += one * (static_cast<double>(samples) / (has_fewer ? winograd : 1));
+    products += one * (static_cast<double>(samples) / (has_fewer ? winograd : 1));
+    const double weights = cost->forward.parameter_elements * element_bytes(precision);
+    traffic += Seconds(weights / device.memory_bandwidth.value());
   }
-  return sum;
+  return std::max(products, traffic);
 }
 
 Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,

@@ -66,11 +66,14 @@ inline constexpr double host_spread = 0.5;
 [[nodiscard]] TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                                     const Device& device, const Attained& attained);
 
-// What the products of one GPU's forward and backward passes take at the device's peak, and nothing
-// else: no code is faster. Convolutions in fp32 may have 2.25 times fewer (Winograd's F(2x2, 3x3);
-// Lavin and Gray, CVPR 2016). 0 of given times, and of a device without the arithmetic.
+// What one GPU's forward and backward passes take at the device's peaks, and nothing else: no code
+// is faster. Its products or, beside them, its memory's traffic: weights that are read once a step,
+// and `states`, what the optimizer takes at the least to read and write what it keeps. Convolutions
+// in fp32 may have 2.25 times fewer products (Winograd's F(2x2, 3x3); Lavin and Gray, CVPR 2016).
+// 0 of given times, and of a device without the arithmetic. What a cache keeps from step to step,
+// tens of MB, is not taken off.
 [[nodiscard]] Seconds time_at_peak(const Network& network, std::uint64_t samples,
-                                   Precision precision, const Device& device);
+                                   Precision precision, const Device& device, Seconds states = {});
 
 // Of an optimizer over all parameters: they, their gradients, the states and the copies are each
 // read once and, but for gradients, written once; with a copy its parameter is written only. Unless

@@ -61,10 +61,10 @@ using ScaledSteps = std::function<std::vector<Seconds>(std::span<const StepScale
 [[nodiscard]] uncertain::Response response_of(const PreparedPoint& prepared, Seconds step,
                                               const ScaledSteps& steps_of);
 
-// Bounds the response by what cannot be beaten: the bytes of calls over their wires and the
-// products of one GPU at its peak. The median is no shorter than the step of one GPU, unless
-// several compute less of it; its interval may be, as that was measured once. `calls`: what they
-// are predicted to take, one after the other.
+// Bounds the response by what cannot be beaten: the bytes of calls over their wires, and one GPU's
+// products and memory traffic at its peaks. The median is no shorter than the step of one GPU,
+// unless several compute less of it; its interval may be, as that was measured once. `calls`: what
+// they are predicted to take, one after the other.
 void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster,
                  const cost::LeastTimes& calls, uncertain::Response& response);
 

@@ -300,9 +300,13 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   prepared.one_gpu_step = plain_step_time(request);
   if (scenario.network) {
+    // A time that is given for the optimizer is believed.
+    const Bytes kept = prepared.memory ? prepared.memory->model.optimizer : Bytes(0);
+    const Seconds states =
+        std::min(kept * 2 / scenario.workload.device.memory_bandwidth, scenario.workload.optimizer);
     prepared.time_at_peak =
         workload::time_at_peak(*scenario.network, scenario.workload.batch_per_gpu * passes,
-                               scenario.precision, scenario.workload.device);
+                               scenario.precision, scenario.workload.device, states);
   }
   prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
                               scenario.cluster.ranks().value();

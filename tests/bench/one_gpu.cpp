@@ -2,7 +2,8 @@
 //
 //   one_gpu                 every row predicted from the rows of all other sources, and sums
 //   one_gpu --fit           what all rows say: the figures of models/workload/attained.cpp; exits
-//                           with 1 where these differ by more than their last digit
+//                           with 1 where these differ by more than their last digit, or a row
+//                           is faster than its device's peaks
 //   one_gpu --carried       rows predicted from other sources' and from its own source's rows on
 //   other
 //                           devices or in other precisions, beside those of others alone
@@ -494,11 +495,31 @@ bool print_fit(const std::vector<Row>& rows) {
   return is_in_use;
 }
 
+// Whether no row is faster than what no code can beat.
+bool keep_to_peaks(const std::vector<Row>& rows) {
+  bool keep = true;
+  for (const Row& row : rows) {
+    Bytes kept;
+    for (const auto& tensor : workload::parameters(*row.scenario.network)) {
+      if (row.has_optimizer) {
+        kept += optimizer_memory(*row.run().optimizer, tensor.count, tensor.type);
+      }
+    }
+    const Seconds least =
+        workload::time_at_peak(*row.scenario.network, row.run().batch, row.scenario.precision,
+                               row.device(), kept * 2 / row.device().memory_bandwidth);
+    if (std::exp(row.log_step) >= least.value()) continue;
+    fmt::print("{} of {} on {} beats its peaks\n", row.network, row.source, row.device().name);
+    keep = false;
+  }
+  return keep;
+}
+
 int run(const std::vector<std::string>& arguments) {
   std::set<std::size_t> held;
   const std::vector<Row> rows = read_rows();
   if (!arguments.empty() && arguments[0] == "--fit") {
-    return print_fit(rows) ? 0 : 1;
+    return print_fit(rows) && keep_to_peaks(rows) ? 0 : 1;
   }
   if (!arguments.empty() && arguments[0] == "--carried") {
     fmt::print("one row carried over to another of its source, framework and network\n");

@@ -77,6 +77,17 @@ TEST(Attained, ALayerTakesItsMemoryWhereThatIsLonger) {
   EXPECT_NEAR(fast.forward.value(), 4e-3, 1e-12);
 }
 
+// 3 GFLOPs a sample at 1 TFLOPS; 2e6 weights of 4 bytes at 1 GB/s, and what states take.
+TEST(Attained, NoStepIsFasterThanProductsOrMemoryAtTheirPeaks) {
+  Network network{"network", {layer_of_products(1e9, 1e6)}};
+  std::get<ModelledCost>(network.layers[0].cost).forward.parameter_elements = 2e6;
+  const auto at_peak = [&](std::uint64_t samples) {
+    return time_at_peak(network, samples, Precision::fp32, device(), Seconds(4e-3)).value();
+  };
+  EXPECT_NEAR(at_peak(1), 12e-3, 1e-12);
+  EXPECT_NEAR(at_peak(8), 24e-3, 1e-12);
+}
+
 // Adam in fp32, a million parameters: 7 x 4 MB a step at 1 GB/s fused, 18 / 7 x 2 times as long
 // with kernels of their own.
 TEST(Attained, AnOptimizerThatIsNotFusedReadsAndWritesMore) {
