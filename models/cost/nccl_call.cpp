@@ -51,7 +51,7 @@ void for_each_hop(const std::vector<Rank>& ring, const topology::Fabric& fabric,
 }
 
 std::uint32_t channels_of(const Cluster& cluster, BytesPerSecond all, std::size_t rings) {
-  if (cluster.nodes > 1) return 2 * cluster.network.nics_per_node;
+  if (cluster.nodes > 1) return channels_between_nodes(cluster.network.nics_per_node);
   if (cluster.intra_node.kind == IntraNodeKind::nvlink_mesh) {
     return static_cast<std::uint32_t>(rings);
   }

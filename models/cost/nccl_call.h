@@ -42,10 +42,15 @@ struct Channels {
   [[nodiscard]] bool has_limits() const { return least > 0 || most < no_limit; }
 };
 
+// Two for each NIC, as in the log of facts B16.
+[[nodiscard]] constexpr std::uint32_t channels_between_nodes(std::uint32_t nics_per_node) {
+  return 2 * nics_per_node;
+}
+
 // A communicator of all GPUs of a cluster, two at least, about as NCCL's search would find it. Its
 // channels share the joint bandwidth of a plan's rings (carried_by), `channels.exactly` rings where
 // that is above 0. Otherwise there are, in one node, channels of 20 GB/s or a little more, two at
-// least, or one per ring of a mesh; over several nodes, two per NIC, as in the log of facts B16.
+// least, or one per ring of a mesh; over several nodes channels_between_nodes.
 // (NCCL doubles its channels after this search without slowing each: not counted.) With fewer
 // channels than found those left carry no more than before, or 20 GB/s each where that is more and
 // their rings' links allow it; with more channels all share what there is.

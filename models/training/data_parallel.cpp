@@ -176,6 +176,7 @@ constinit const Strategy data_parallel_strategy{
     .build = build_data_parallel,
     .refuse = refuse_data_parallel,
     .memory = model_and_flat_gradients,
+    .copies = true,
 };
 
 }  // namespace paceline::training

@@ -480,6 +480,7 @@ constinit const Strategy parameter_server_strategy{
     .build = build_parameter_server,
     .refuse = refuse_parameter_server,
     .is_measured = true,
+    .leaves_single_node = [](const StrategyRequest& request) { return !is_hierarchical(request); },
 };
 
 }  // namespace paceline::training

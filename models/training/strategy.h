@@ -127,6 +127,11 @@ struct Strategy {
   bool replays_trace = false;
   // Its steps were compared with measured ones; else its intervals are wider.
   bool is_measured = false;
+  // It moves data by CUDA's copies, which take no lanes over a GPU between two.
+  bool copies = false;
+  // For strategies with servers, which have a transport of their own, a connection a pair
+  // (ps-lite): whether GPUs of a single node reach them over the network. null: it has none.
+  bool (*leaves_single_node)(const StrategyRequest&) = nullptr;
   std::span<const TriedKey> tries = {};  // how it joins gradients, above all
 };
 

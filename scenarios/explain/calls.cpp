@@ -271,8 +271,8 @@ std::optional<Change> no_contention(const ExplainedPoint& point) {
 std::optional<Change> no_stragglers(const ExplainedPoint& point) {
   if (point.outcome.predicted->alone->point.slowdown.empty()) return std::nullopt;
   Change made{"stragglers", {{"ranks.spread", "0%"}}};
-  if (point.scenario.jitter > 0) made.settings.push_back({"ranks.jitter", "0%"});
-  if (!point.scenario.slowdown.empty()) made.settings.push_back({"ranks.slowdown", "{}"});
+  if (point.scenario.ranks.jitter > 0) made.settings.push_back({"ranks.jitter", "0%"});
+  if (!point.scenario.ranks.slowdown.empty()) made.settings.push_back({"ranks.slowdown", "{}"});
   return made;
 }
 

@@ -26,109 +26,6 @@
 namespace paceline::loader {
 namespace {
 
-constexpr AssumptionKind of_sockets{
-    "{}: {} moves {} per host over TCP ({} to {}) out of {}, at {} per connection, on hosts "
-    "{}; {}"};
-constexpr std::string_view narrowed_by_provider{
-    "set network.provider or network.stream_bandwidth (`iperf3 -P 1`) to narrow it"};
-constexpr std::string_view narrowed_by_stream{
-    "set network.stream_bandwidth (`iperf3 -P 1`) to narrow it"};
-constexpr std::string_view at_most_a_stream{
-    "network.stream_bandwidth is the most that a connection carries; network.efficiency overrides "
-    "it"};
-constexpr std::string_view overridden{"network.efficiency overrides it"};
-
-// To 10 MB/s: no rate here is known better.
-std::string text_of(BytesPerSecond rate) {
-  constexpr double step = 1e7;
-  return paceline::to_text(BytesPerSecond(std::round(rate.value() / step) * step));
-}
-
-std::string text_of(const cost::Sockets& sockets) {
-  if (sockets.sockets == 1) return "one socket";
-  return std::to_string(sockets.sockets) + " sockets";
-}
-
-std::string owner_of(const cost::TcpHosts& hosts) {
-  if (hosts.is_measured()) return "of a measured stream";
-  switch (hosts.provider) {
-    case cost::Provider::unknown: return "that may be virtual";
-    case cost::Provider::own: return "of your own";
-    default: return "that are virtual";
-  }
-}
-
-std::string_view narrowed_by(const cost::TcpHosts& hosts) {
-  if (hosts.stream) return hosts.is_measured() ? overridden : at_most_a_stream;
-  return hosts.provider == cost::Provider::unknown ? narrowed_by_provider : narrowed_by_stream;
-}
-
-// Between nodes: servers have a transport of their own, whatever reduces inside.
-bool has_servers(const Scenario& scenario) { return scenario.strategy->name == "parameter_server"; }
-
-// Whether anything crosses to other hosts: in one node what goes to servers, which have theirs.
-bool crosses_hosts(const Scenario& scenario) {
-  if (scenario.cluster.nodes > 1) return true;
-  return has_servers(scenario) && (scenario.cluster.gpus_per_node == 1 ||
-                                   !scenario.strategy_settings.get<bool>("hierarchical"));
-}
-
-bool is_judged(bool has_efficiency, const Scenario& scenario) {
-  const topology::Network& network = scenario.cluster.network;
-  const bool is_plan = scenario.collective.library == cost::Library::plan && !has_servers(scenario);
-  return crosses_hosts(scenario) && network.transport == topology::Transport::tcp && !is_plan &&
-         !has_efficiency && network.efficiency == 1 && scenario.calibration.empty() &&
-         network.bandwidth > BytesPerSecond(0);
-}
-
-std::string mover_of(const Scenario& scenario) {
-  return has_servers(scenario) ? "ps-lite" : std::string(to_text(scenario.collective.library));
-}
-
-// Two channels for each NIC between nodes (cost::nccl::group_of), unless a scenario says how many.
-std::uint32_t connections_of(const Scenario& scenario) {
-  if (scenario.collective.library != cost::Library::nccl || has_servers(scenario)) return 1;
-  const cost::nccl::Channels& channels = scenario.collective.nccl.channels;
-  const std::uint32_t found = 2 * scenario.cluster.network.nics_per_node;
-  return channels.exactly > 0 ? channels.exactly : channels.within(found);
-}
-
-}  // namespace
-
-// Over TCP, a host moves what its library's sockets can (models/cost/tcp_hosts.h), which may be
-// less than the wires. Sets the network's efficiency to that, `tcp_rate` to its interval, and says
-// so among the assumptions. Does nothing where the efficiency or a calibration is given, for
-// Paceline's own plans, or where nothing crosses to another host. On slower wires `tcp_rate` is
-// theirs.
-void limit_by_sockets(bool has_efficiency, Scenario& scenario) {
-  if (!is_judged(has_efficiency, scenario)) return;
-  topology::Network& network = scenario.cluster.network;
-  const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
-  // ps-lite has one connection a pair, as Gloo.
-  const cost::TcpRate rate = cost::tcp_rate(
-      scenario.tcp_hosts,
-      {.library = has_servers(scenario) ? cost::Library::gloo : scenario.collective.library,
-       .nccl_minor = scenario.collective.nccl_minor.value_or(cost::nccl::Release::unless_said),
-       .nics = network.nics_per_node,
-       .connections = connections_of(scenario),
-       .wires = wires});
-  scenario.tcp_rate = rate;
-  if (rate.low >= wires) return;
-  network.efficiency = rate.likely / wires;
-  // Uplinks of leaf switches are no hosts: as fast as before, or as all hosts below them.
-  if (auto& tree = network.fat_tree) {
-    tree->oversubscription = std::max(1.0, tree->oversubscription * network.efficiency);
-  }
-  scenario.assumptions.add(
-      {of_sockets,
-       "network",
-       {mover_of(scenario), text_of(rate.likely), text_of(rate.low), text_of(rate.high),
-        text_of(wires), text_of(rate.sockets), owner_of(scenario.tcp_hosts),
-        std::string(narrowed_by(scenario.tcp_hosts))}});
-}
-
-namespace {
-
 constexpr std::array point_table{
     Key{"throughput",
         Throughput{.or_tokens = true},
@@ -251,42 +148,6 @@ Contention load_contention(Section& file) {
   return contention;
 }
 
-// Messages wait for their receivers as those of the library do over TCP, unless the scenario says
-// how. Paceline's own plans post receives ahead on Gloo. For MPI they cut messages so short that it
-// does not ask the receiver first; peers that were none in the round before they ask themselves,
-// over any transport.
-void wait_as_the_library(Section& file, Scenario& scenario) {
-  topology::Network& network = scenario.cluster.network;
-  Reader section = file.map().map("cluster").map("network");
-  const auto library = scenario.collective.library;
-  const auto runs_on = [&](cost::Library backend) {
-    return library == cost::Library::plan && file.map().has("real") &&
-           backend_kind(scenario.real.backend).calls == backend;
-  };
-  using topology::Receives;
-  const bool is_said = section.has("receives");
-  if (!is_said && runs_on(cost::Library::mpi)) network.receives = Receives::announced_to_new_peers;
-  if (network.transport != topology::Transport::tcp) return;
-  if (!is_said && library == cost::Library::gloo) network.receives = Receives::announced;
-  if (!is_said && runs_on(cost::Library::gloo)) network.receives = Receives::announced_ahead;
-  // btl_tcp_eager_limit of Open MPI 4.1.
-  constexpr Bytes open_mpi_eager_limit{64 * 1024};
-  if (!section.has("rendezvous_above") && library == cost::Library::mpi) {
-    network.rendezvous_above = open_mpi_eager_limit;
-  }
-}
-
-// Other libraries, Paceline's own plans and CUDA's copies go between GPUs without a lane through
-// the host. DataParallel copies inputs, outputs and their gradients so; what it calls NCCL for then
-// does, too, which matters only where GPUs have no rings along lanes.
-void use_lanes_as_the_library(Scenario& scenario) {
-  const CollectiveSettings& collective = scenario.collective;
-  scenario.cluster.intra_node.over_neighbours =
-      scenario.cluster.intra_node.kind == topology::IntraNodeKind::nvlink_mesh &&
-      collective.library == cost::Library::nccl && collective.has_nvb &&
-      (scenario.strategy == nullptr || scenario.strategy->name != "data_parallel");
-}
-
 // What a calibration's file has, as its uppermost keys say.
 struct CalibrationParts {
   bool has_logs = true;    // fits of logs or ping-pongs: `collectives`, `links`
@@ -317,14 +178,17 @@ CalibrationParts calibration_parts_of(const std::string& path) {
   return parts;
 }
 
+struct CalibrationPaths {
+  std::string logs, learnt;  // empty: none
+};
+
 // Beside the scenario's own file.
-void name_calibration(Section& cluster, Scenario& scenario) {
+CalibrationPaths calibration_of(Section& cluster) {
   const auto field = cluster.field("calibration");
-  if (!field) return;
+  if (!field) return {};
   const std::string path = field->file_path();
   const CalibrationParts parts = calibration_parts_of(path);
-  if (parts.has_logs) scenario.calibration = path;
-  if (parts.is_learnt) scenario.learnt = path;
+  return {parts.has_logs ? path : "", parts.is_learnt ? path : ""};
 }
 
 topology::Cluster sized(Section& file, const topology::Cluster& cluster) {
@@ -353,25 +217,6 @@ void expect_device(const PresetDevices& known, Section& workload, Scenario& scen
   scenario.assumptions.add({links_of_other_device, "links", {known.preset, all, device}});
 }
 
-// Links that several GPUs need.
-void check_links(Section& file, Scenario& scenario) {
-  const topology::Cluster& cluster = scenario.cluster;
-  if (cluster.nodes > 1 && cluster.network.latency == Seconds(0)) {
-    scenario.assumptions.add({no_latency, "network"});
-  }
-  if (cluster.gpus_per_node > 1 && cluster.intra_node.latency == Seconds(0)) {
-    scenario.assumptions.add({no_latency, "intra_node"});
-  }
-  const double spread = topology::spread_of_boxes(cluster);
-  if (spread > 1 && scenario.calibration.empty()) {
-    scenario.assumptions.add({class_of_boxes, "intra_node", {fmt::format("{:.3g}", spread)}});
-  }
-  if (cluster.nodes > 1 && cluster.network.bandwidth == BytesPerSecond(0)) {
-    throw InputError(file.map().map("cluster").location(), "cluster.network.bandwidth is missing",
-                     "write network: {bandwidth: 100Gbps}");
-  }
-}
-
 // Switches that add are NVSwitches, of nodes with several GPUs. Calls that logs give their times
 // have no plans; those that they do not are refused when they are planned.
 void check_switches(Section& file, const Scenario& scenario) {
@@ -395,57 +240,82 @@ bool is_of_another_run(const DocumentPtr& document, std::string_view path, const
   return is_of_another_run(scenario_table, Reader(document), path, value);
 }
 
-Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
-  Section file(Reader(document, document->root, "", overrides), scenario_keys());
-  file.map().expect_schema("paceline/1");
+namespace {
+
+// What is read without a look at the workload or the cluster.
+Scenario read_apart(Section& file, const Overrides& overrides) {
   Scenario scenario;
   scenario.name = file.text("name");
   for (const auto& [path, field] : overrides) scenario.set_paths.insert(path);
-
-  Section workload = file.below("workload"), training = file.below("training");
-  Section cluster = file.below("cluster");
-  name_calibration(cluster, scenario);
-  const DescribedCluster described_cluster = load_described_cluster(std::move(cluster));
-  const topology::Cluster& described = described_cluster.cluster;
-  scenario.tcp_hosts = described_cluster.tcp;
-  scenario.assumptions.add(described_cluster.left_out);
-  scenario.cluster = sized(file, described);
-  scenario.training.checkpoints = checkpoints_of(training);
-  const auto batch =
-      shared_batch(file.below("job"), workload, training, described.gpus_per_node, scenario);
-  load_workload(workload, overrides, batch, scenario);
-  if (described_cluster.devices) expect_device(*described_cluster.devices, workload, scenario);
   scenario.real = load_real(file.below("real"));
   scenario.collective =
       load_collective(file.below("collective"),
                       file.map().has("real") ? library_of(scenario.real) : cost::Library::nccl);
-  wait_as_the_library(file, scenario);
-  const bool optimizer_modelled = load_training(training, scenario);
-  use_lanes_as_the_library(scenario);
-  find_one_gpu_speed(workload, optimizer_modelled, scenario);
-  load_ranks(file.below("ranks"), scenario);
-  const Section other_jobs = file.below("other_jobs");
-  scenario.other_jobs = load_other_jobs(other_jobs);
+  scenario.ranks = load_ranks(file.below("ranks"));
+  scenario.other_jobs = load_other_jobs(file.below("other_jobs"));
   scenario.contention = load_contention(file);
+  Section simulation = file.below("simulation");
+  simulation.finish();
+  scenario.fidelity = simulation.get<Fidelity>("fidelity");
+  scenario.seed = simulation.get<std::uint64_t>("seed");
+  return scenario;
+}
+
+// The cluster with the point's GPUs, as described: how the library uses it follows from more.
+void size(Section& file, Section& workload, Section& training, Scenario& scenario) {
+  Section cluster = file.below("cluster");
+  const CalibrationPaths calibration = calibration_of(cluster);
+  scenario.calibration = calibration.logs;
+  scenario.learnt = calibration.learnt;
+  const DescribedCluster described = load_described_cluster(std::move(cluster));
+  scenario.tcp_hosts = described.tcp;
+  scenario.assumptions.add(described.left_out);
+  scenario.cluster = sized(file, described.cluster);
+  if (described.devices) expect_device(*described.devices, workload, scenario);
+  scenario.training.checkpoints = checkpoints_of(training);
+}
+
+// What one GPU does in a step, and how long it takes. Precondition: the cluster has its size.
+void load_step(Section& file, const Overrides& overrides, Section& workload, Section& training,
+               Scenario& scenario) {
+  const auto batch = shared_batch(file.below("job"), workload, training, scenario);
+  load_workload(workload, overrides, batch, scenario);
+  const bool optimizer_modelled = load_training(training, scenario);
+  find_one_gpu_speed(workload, optimizer_modelled, scenario);
+  if (scenario.workload.one_gpu_step(1) == Seconds(0)) {
+    throw InputError(workload.location(), "the step takes no time", "give layers that take some");
+  }
+}
+
+// What several sections together may not ask for.
+void check(Section& file, Section& workload, Section& training, Scenario& scenario) {
   if (scenario.traced && scenario.contention.assumed) {
     throw InputError(
         file.require("contention").location(),
         "assumed contention needs the device's memory bandwidth, and a trace does not contain it",
         "leave it out: traced compute already includes the slowdown by collectives");
   }
-  load_simulation(file.below("simulation"), scenario);
-  check_links(file, scenario);
   check_switches(file, scenario);
-  limit_by_sockets(file.map().map("cluster").map("network").has("efficiency"), scenario);
   check_strategy(training, scenario);
-  check_other_jobs(other_jobs, scenario);
+  check_other_jobs(file.below("other_jobs"), scenario);
   check_traced_ranks(workload, scenario);
-  workload.finish();
-  training.finish();
-  if (scenario.workload.one_gpu_step(1) == Seconds(0)) {
-    throw InputError(workload.location(), "the step takes no time", "give layers that take some");
-  }
-  file.finish();
+}
+
+}  // namespace
+
+Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) {
+  Section file(Reader(document, document->root, "", overrides), scenario_keys());
+  file.map().expect_schema("paceline/1");
+  Section workload = file.below("workload"), training = file.below("training");
+  Scenario scenario = read_apart(file, overrides);
+  size(file, workload, training, scenario);
+  load_step(file, overrides, workload, training, scenario);
+  const UsedLinks links = used_links(file, scenario);
+  scenario.cluster = links.cluster;
+  scenario.tcp_rate = links.tcp_rate;
+  scenario.assumptions.add(links.assumptions);
+  check(file, workload, training, scenario);
+  for (Section* one : {&workload, &training, &file}) one->finish();
   return scenario;
 }
 

@@ -22,7 +22,7 @@ constexpr std::array slowdown_forms{Form{Number{0.001, 1000}, Form::Of::map, "^[
 const std::array ranks_table{
     Key{"slowdown", Structure{"a map", rows<slowdown_forms>}, "none",
         "`{3: 1.2}`: rank 3 takes 1.2 times as long to compute; 0.001 to 1000 by rank", "{0: 1.2}"},
-    Key{"jitter", Fraction{0, 0.99}, Scenario{}.jitter,
+    Key{"jitter", Fraction{0, 0.99}, RankSettings{}.jitter,
         "each rank is slower or faster by up to that part, drawn by the seed"},
     Key{"spread", Fraction{0, 0.5}, automatic,
         "standard deviation of each rank's compute from step to step: a step waits for the "
@@ -63,18 +63,20 @@ std::span<const Key> ranks_keys() { return ranks_table; }
 std::span<const Key> other_jobs_keys() { return other_jobs_table; }
 std::span<const Key> simulation_keys() { return simulation_table; }
 
-void load_ranks(Section ranks, Scenario& scenario) {
+RankSettings load_ranks(Section ranks) {
+  RankSettings read;
   Reader slowdown = ranks.map().map("slowdown");
   for (const auto& [key, field] : slowdown.entries()) {
     const auto rank = number_of<std::uint32_t>(key);
     if (!rank || *rank >= 1'000'000) {
       field.fail("belongs to no rank", "write slowdown: {3: 1.2}");
     }
-    scenario.slowdown[*rank] = field.number(0.001, 1000);
+    read.slowdown[*rank] = field.number(0.001, 1000);
   }
-  scenario.jitter = ranks.get<double>("jitter");
-  scenario.spread = ranks.find<double>("spread");
+  read.jitter = ranks.get<double>("jitter");
+  read.spread = ranks.find<double>("spread");
   ranks.finish();
+  return read;
 }
 
 OtherJobs load_other_jobs(Section jobs) {
@@ -97,12 +99,6 @@ void check_other_jobs(const Section& section, const Scenario& scenario) {
                      fmt::format("all jobs together have more than {} GPUs", ranks_of_all_jobs_max),
                      "");
   }
-}
-
-void load_simulation(Section simulation, Scenario& scenario) {
-  scenario.fidelity = simulation.get<Fidelity>("fidelity");
-  scenario.seed = simulation.get<std::uint64_t>("seed");
-  simulation.finish();
 }
 
 namespace {
@@ -236,7 +232,7 @@ bool counts(bool is_set, Section& workload, Assumptions& assumptions) {
 std::span<const Key> job_keys() { return job_table; }
 
 std::optional<std::uint32_t> shared_batch(Section job, Section& workload, const Section& training,
-                                          std::uint32_t gpus_per_node, Scenario& scenario) {
+                                          Scenario& scenario) {
   const auto global = job.field("global_batch");
   job.finish();
   if (!global) return std::nullopt;
@@ -249,7 +245,8 @@ std::optional<std::uint32_t> shared_batch(Section job, Section& workload, const 
   }
   scenario.assumptions.add({own_batch, "speedup"});
   return share_of(*global, {scenario.cluster.ranks().value(),
-                            *training.find<std::uint32_t>("gradient_accumulation"), gpus_per_node});
+                            *training.find<std::uint32_t>("gradient_accumulation"),
+                            scenario.cluster.gpus_per_node});
 }
 
 }  // namespace paceline::loader

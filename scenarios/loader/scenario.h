@@ -72,6 +72,15 @@ struct Contention {
   std::optional<double> calls = std::nullopt;
 };
 
+// How ranks differ.
+struct RankSettings {
+  std::map<std::uint32_t, double> slowdown = {};  // by rank; others 1
+  double jitter = 0;                              // slower or faster by up to this part
+  // From step to step, of each rank's compute: the standard deviation as a part of the mean.
+  // nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
+  std::optional<double> spread = std::nullopt;
+};
+
 enum class NetworkKnowledge {
   described,  // figures of its parts, or of machines alike
   measured,   // a log of this network, or rows that were measured on it
@@ -135,11 +144,7 @@ struct Scenario {
   OtherJobs other_jobs;
   Contention contention;
   RealSettings real;
-  std::map<std::uint32_t, double> slowdown;  // by rank; others 1
-  double jitter = 0;                         // each rank slower or faster by up to this part
-  // From step to step, of each rank's compute: the standard deviation as a part of the mean.
-  // nullopt: as measured runs suggest (scenarios/prepare/overheads.h).
-  std::optional<double> spread = std::nullopt;
+  RankSettings ranks;
   std::uint64_t seed = 1;
   Fidelity fidelity = Fidelity::folded;
   std::string calibration;          // the path of its file of what logs say; empty: none

@@ -27,11 +27,9 @@ namespace paceline::loader {
 [[nodiscard]] std::span<const Key> real_keys();
 
 // The share of a global batch for each GPU and pass; nullopt where there is none, or a setting of
-// `workload.batch_per_gpu` replaces it. `gpus_per_node` is the file's. Precondition: the scenario's
-// cluster has its size.
+// `workload.batch_per_gpu` replaces it. Precondition: the scenario's cluster has its size.
 [[nodiscard]] std::optional<std::uint32_t> shared_batch(Section job, Section& workload,
                                                         const Section& training,
-                                                        std::uint32_t gpus_per_node,
                                                         Scenario& scenario);
 
 // `workload`, and what it says of `training.wire_type`; a traced one fills `traced`.
@@ -99,13 +97,22 @@ void check_strategy(Section& training, const Scenario& scenario);
 // The library that a measurement would use; predictions use it unless the scenario names another.
 [[nodiscard]] cost::Library library_of(const RealSettings& real);
 
-void load_ranks(Section ranks, Scenario& scenario);
+[[nodiscard]] RankSettings load_ranks(Section ranks);
 
 [[nodiscard]] OtherJobs load_other_jobs(Section other_jobs);
 
 // Refuses more jobs than fit. Precondition: the cluster has its size.
 void check_other_jobs(const Section& other_jobs, const Scenario& scenario);
 
-void load_simulation(Section simulation, Scenario& scenario);
+// The cluster as the scenario's library and strategy use it: what messages wait for and which lanes
+// they take, and over TCP what a host's sockets move, which may be less than its wires (then the
+// network's efficiency says so). An efficiency or a calibration that is given stays.
+struct UsedLinks {
+  topology::Cluster cluster;
+  std::optional<cost::TcpRate> tcp_rate;  // Scenario::tcp_rate
+  Assumptions assumptions;
+};
+// Refuses several nodes without a bandwidth. Precondition: the scenario has its strategy.
+[[nodiscard]] UsedLinks used_links(Section& file, const Scenario& scenario);
 
 }  // namespace paceline::loader

@@ -115,12 +115,12 @@ std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumpti
   const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
                                 scenario.traced->ranks == scenario.cluster.ranks().value();
   const bool are_alike =
-      scenario.slowdown.empty() && scenario.jitter <= 0 && !keeps_stragglers && slowest == 1;
+      scenario.ranks.slowdown.empty() && scenario.ranks.jitter <= 0 && !keeps_stragglers && slowest == 1;
   if (are_alike) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   std::vector<double> factors(ranks, slowest);
   if (keeps_stragglers) factors = scenario.traced->slowdown;
-  for (const auto& [rank, factor] : scenario.slowdown) {
+  for (const auto& [rank, factor] : scenario.ranks.slowdown) {
     if (rank < ranks) {
       factors[rank] *= factor;
     } else {
@@ -128,7 +128,7 @@ std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumpti
     }
   }
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    factors[r] *= 1.0 + scenario.jitter * noise(scenario.seed, r);
+    factors[r] *= 1.0 + scenario.ranks.jitter * noise(scenario.seed, r);
   }
   return factors;
 }

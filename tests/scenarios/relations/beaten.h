@@ -56,10 +56,10 @@ inline bool beats(Seconds time, double least) {
   }
   double slowest = 0;
   for (std::uint32_t rank = 0; rank < outcome.gpus; ++rank) {
-    const auto said = scenario.slowdown.find(rank);
-    slowest = std::max(slowest, said == scenario.slowdown.end() ? 1 : said->second);
+    const auto said = scenario.ranks.slowdown.find(rank);
+    slowest = std::max(slowest, said == scenario.ranks.slowdown.end() ? 1 : said->second);
   }
-  return seconds * std::min(slowest, 1.0) * (1 - scenario.jitter);
+  return seconds * std::min(slowest, 1.0) * (1 - scenario.ranks.jitter);
 }
 
 // NCCL's NVLS, on GPUs from Hopper on.
