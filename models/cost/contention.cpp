@@ -22,20 +22,14 @@ Busy computing(const training::StepProgram& program, const std::vector<Span>& sp
   return Busy(std::move(found));
 }
 
-// Pushes to servers and pulls: hosts carry them (BytePS, byteps/common/core_loops.cc: PUSH, PULL).
-bool is_carried_by_hosts(const training::CollectiveCall& call) {
-  const bool may_be = call.collective == collectives::Collective::reduce ||
-                      call.collective == collectives::Collective::broadcast;
-  return may_be && training::algorithm_of(call) == "direct";
-}
-
-// When any collective moves data of a rank by a kernel.
+// When any collective moves data of a rank by a kernel; of pushes to servers and pulls none is
+// (BytePS, byteps/common/core_loops.cc: PUSH, PULL).
 Busy communicating(const training::StepProgram& program, const std::vector<Span>& spans, Rank rank,
                    const JoinedCalls& joined) {
   std::vector<Busy::Interval> calls;
   for (std::size_t id = 0; id < spans.size(); ++id) {
     const auto* call = call_of(program.operations[id]);
-    if (call == nullptr || is_carried_by_hosts(*call)) continue;
+    if (call == nullptr || call->by_hosts) continue;
     calls.push_back({std::max(spans[id].start(),
                               joined.by(*call, static_cast<training::OperationId>(id), rank)),
                      spans[id].end()});
@@ -88,7 +82,7 @@ void hold_calls(const training::StepProgram& program, const RankClass& members, 
                 std::vector<Seconds>& held) {
   for (std::size_t id = 0; id < held.size(); ++id) {
     const auto* call = call_of(program.operations[id]);
-    if (call == nullptr || is_carried_by_hosts(*call)) continue;
+    if (call == nullptr || call->by_hosts) continue;
     const Seconds start =
         joined.by(*call, static_cast<training::OperationId>(id), members.ranks.front());
     held[id] = std::max(held[id], held_up(compute, start, alone[id], slowdown));

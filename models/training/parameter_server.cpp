@@ -283,9 +283,9 @@ class ParameterServerStep {
   [[nodiscard]] CollectiveCall with_server(Collective collective,
                                            const TensorPartition& partition) const {
     CollectiveCall call{collective, pushed_count(partition), element_of(partition.tensor),
-                        place_of(partition.server), SimulatedCall{"direct"}};
-    call.range = judged_range;
+                        place_of(partition.server)};
     call.group = group_;
+    send_by_hosts(call);
     return call;
   }
 

@@ -35,6 +35,12 @@ const collectives::AlgorithmOptions* CollectiveCall::options() const {
   return automatic == nullptr ? nullptr : &automatic->options;
 }
 
+void send_by_hosts(CollectiveCall& call) {
+  call.how = SimulatedCall{"direct"};
+  call.range = judged_range;
+  call.by_hosts = true;
+}
+
 bool is_unplanned(const CollectiveCall& call) {
   return std::holds_alternative<Unplanned>(call.how);
 }

@@ -96,6 +96,8 @@ struct CollectiveCall {
   Group group = Group::all;
   // How long compute beside it keeps each rank from its first message, once it has joined.
   Seconds held = {};
+  // A push to a parameter server, or a pull from one: hosts carry it, whatever the library.
+  bool by_hosts = false;
 
   [[nodiscard]] Bytes size() const { return count * element_size; }
   [[nodiscard]] const SimulatedCall* simulated() const { return std::get_if<SimulatedCall>(&how); }
@@ -112,6 +114,9 @@ struct CollectiveCall {
     return (a <=> b) == 0;
   }
 };
+
+// Makes it a push or a pull, which goes straight between each member and the root.
+void send_by_hosts(CollectiveCall& call);
 
 // Whether it is left to the library how the call is carried out.
 [[nodiscard]] bool is_unplanned(const CollectiveCall& call);

@@ -5,90 +5,50 @@
 #include <utility>
 #include <variant>
 
+#include "models/training/call_plan.h"
 #include "models/training/strategies.h"
 
-// The trace's own operations. On as many ranks as the trace has, each rank computes what it did; on
-// another number all ranks compute what the median rank did, and none is late. Where some ranks of
-// a run were traced and the run is replayed as it was, those ranks do what they did and the others
-// what the median rank did. Calls are predicted, except those that are to take their traced time or
-// can take nothing else. On one rank there are no predicted calls.
+// The trace's own operations: each rank computes, and begins as late, as one that was traced
+// (ranks_traced_for). Calls are predicted, except those that are to take their traced time or can
+// take nothing else. On one rank there are no predicted calls.
 //
 // Refuses what would be a guess: several ranks without a collective; calls that can take nothing
 // else, on another number of ranks than the run had, or where they take 1 % of the step.
 namespace paceline::training {
 namespace {
 
-constexpr AssumptionKind median_rank_for_all{
-    "{}: every rank is given the compute of rank {}, the median of the {} traced ones; none "
-    "begins late"};
-constexpr AssumptionKind median_rank_for_others{
-    "{}: ranks without a trace are given the compute of rank {}, the median of the {} traced "
-    "ones"};
 constexpr AssumptionKind untold_calls_as_traced{
     "{}: {} keep their traced times, because the trace does not say their kind or size, or "
     "only some ranks take part in them"};
 
-// The one whose compute is the median of all; of two the quicker.
-Rank median_rank(const TracedWork& traced) {
-  std::vector<std::pair<double, std::uint32_t>> ranks;
-  for (std::uint32_t r = 0; r < traced.ranks; ++r) ranks.emplace_back(traced.slowdown[r], r);
-  const auto middle = ranks.begin() + static_cast<std::ptrdiff_t>((ranks.size() - 1) / 2);
-  std::ranges::nth_element(ranks, middle);
-  return Rank(middle->second);
-}
-
-void take_rank(Operation& operation, Rank rank) {
-  auto* time = std::get_if<Seconds>(&operation.work);
-  if (time == nullptr) return;
-  if (operation.kind == OperationKind::input) *time = Seconds(0);  // one rank late by another
-  *time = *time * operation.part_of(rank);
-  operation.rank_parts.clear();
-}
-
-// The ranks behind the traced ones do what that rank did.
-void go_on_with_rank(Operation& operation, Rank rank, std::uint32_t ranks) {
+void give_to_ranks(Operation& operation, const std::vector<Rank>& traced) {
   if (operation.rank_parts.empty()) return;
-  operation.rank_parts.resize(ranks, operation.part_of(rank));
-}
-
-// A root behind the traced ranks.
-bool has_server(const TracedWork& traced, const CollectiveCall& call) {
-  return call.group == Group::all && index(call.root) >= traced.ranks;
+  std::vector<double> parts;
+  for (const Rank rank : traced) parts.push_back(operation.part_of(rank));
+  const bool leaves_out = parts.size() < operation.rank_parts.size();
+  if (leaves_out && operation.kind == OperationKind::input) {  // late by the first of those left
+    const double first = std::ranges::min(parts);
+    for (double& part : parts) part -= first;
+  }
+  operation.rank_parts = std::move(parts);
 }
 
 BuiltStep build_traced_step(const StrategyRequest& request) {
   const TracedWork& traced = *request.traced;
   BuiltStep built{traced.program, {}};
   const std::uint32_t ranks = request.cluster.ranks().value();
-  if (ranks > traced.ranks && traced.calls_as_traced) {
-    const Rank rank = median_rank(traced);
-    for (Operation& operation : built.program.operations) go_on_with_rank(operation, rank, ranks);
-    if (traced.ranks > 1) {
-      built.assumptions.add({median_rank_for_others,
-                             "ranks",
-                             {std::to_string(rank.value()), std::to_string(traced.ranks)}});
-    }
-  } else if (ranks != traced.ranks) {
-    const Rank rank = median_rank(traced);
-    for (Operation& operation : built.program.operations) take_rank(operation, rank);
-    if (traced.ranks > 1) {
-      built.assumptions.add({median_rank_for_all,
-                             "ranks",
-                             {std::to_string(rank.value()), std::to_string(traced.ranks)}});
-    }
-  }
+  const std::vector<Rank> as_traced = ranks_traced_for(traced, ranks);
   for (Operation& operation : built.program.operations) {
-    if (CollectiveCall* call = call_of(operation)) call->range = judged_range;
-  }
-  if (traced.calls_as_traced) return built;
-  for (Operation& operation : built.program.operations) {
+    give_to_ranks(operation, as_traced);
     CollectiveCall* call = call_of(operation);
-    if (call == nullptr || call->is_untold) continue;
+    if (call == nullptr) continue;
+    call->range = judged_range;
+    if (traced.calls_as_traced || call->is_untold) continue;
     call->how = Unplanned{};
-    if (has_server(traced, *call)) call->how = SimulatedCall{"direct"};
+    if (call->by_hosts || servers_of_root(request.cluster, *call) > 0) send_by_hosts(*call);
     if (ranks == 1) call->how = KnownCall{Seconds(0), "traced"};
   }
-  if (traced.untold_calls > 0) {
+  if (traced.untold_calls > 0 && !traced.calls_as_traced) {
     built.assumptions.add(
         {untold_calls_as_traced, "collectives", {std::to_string(traced.untold_calls)}});
   }
@@ -109,12 +69,7 @@ std::optional<Refusal> refuse_traced_step(const StrategyRequest& request) {
 
 std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t ranks) {
   if (traced.calls_as_traced || ranks == 1) return std::nullopt;
-  const bool has_servers =
-      std::ranges::any_of(traced.program.operations, [&](const Operation& operation) {
-        const CollectiveCall* call = call_of(operation);
-        return call != nullptr && has_server(traced, *call);
-      });
-  if (has_servers && ranks != traced.ranks) {
+  if (traced.has_servers && ranks != traced.ranks) {
     return Refusal{"cannot predict parameter servers for other numbers of ranks than the trace's " +
                        std::to_string(traced.ranks),
                    "take strategy: parameter_server with the network itself (workload.model)"};
@@ -142,24 +97,27 @@ void count_calls(Seconds step, TracedWork& work) {
     const CollectiveCall* call = call_of(operation);
     if (call == nullptr) continue;
     ++work.calls;
+    work.has_servers = work.has_servers || call->by_hosts;
     if (!call->is_untold) continue;
     ++work.untold_calls;
     work.untold_part += call->known()->time / step;
   }
 }
 
-double slowest_rank(const TracedWork& traced, Seconds step) {
-  if (traced.ranks < 2 || step <= Seconds(0)) return 1;
-  Seconds latest;
-  for (const Operation& operation : traced.program.operations) {
-    const auto* time = std::get_if<Seconds>(&operation.work);
-    if (time == nullptr || operation.kind != OperationKind::input) continue;
-    for (std::uint32_t r = 0; r < traced.ranks; ++r) {
-      latest = std::max(latest, *time * operation.part_of(Rank(r)));
-    }
+std::vector<Rank> ranks_traced_for(const TracedWork& traced, std::uint32_t ranks) {
+  std::vector<Rank> found;
+  if (ranks >= traced.ranks) {
+    for (std::uint32_t r = 0; r < ranks; ++r) found.emplace_back(r % traced.ranks);
+    return found;
   }
-  const double slowest = traced.slowdown.empty() ? 1 : std::ranges::max(traced.slowdown);
-  return std::max(slowest, 1.0) + latest / step;
+  std::vector<std::pair<double, std::uint32_t>> sorted;
+  for (std::uint32_t r = 0; r < traced.ranks; ++r) sorted.emplace_back(traced.slowdown[r], r);
+  std::ranges::sort(sorted);
+  const std::uint64_t last = traced.ranks - 1;
+  for (std::uint64_t r = 0; r < ranks; ++r) {
+    found.emplace_back(sorted[ranks == 1 ? last / 2 : r * last / (ranks - 1)].second);
+  }
+  return found;
 }
 
 constinit const Strategy traced_strategy{

@@ -50,8 +50,8 @@ std::string gpus_in_words(const ScenarioFile& file, const Scenario& scenario) {
 // Only what is between nodes: on one there is none.
 std::string network_in_words(const ScenarioFile& file, const Scenario& scenario) {
   const topology::Network& network = scenario.cluster.network;
-  if (scenario.cluster.nodes < 2 || is_swept(file, "cluster.network") ||
-      is_swept(file, "cluster.preset")) {
+  const bool is_crossed = scenario.cluster.nodes > 1 && !is_as_traced(scenario);
+  if (!is_crossed || is_swept(file, "cluster.network") || is_swept(file, "cluster.preset")) {
     return "";
   }
   const std::uint32_t nics = network.nics_per_node;

@@ -21,6 +21,8 @@ constexpr AssumptionKind named_gradients{"{}: taken from {}, as workload.model s
 constexpr AssumptionKind modelled_shares{
     "{}: the trace contains no gradients; its step is divided among the layers of {} in "
     "proportion to their times on {}"};
+constexpr AssumptionKind ranks_as_traced{
+    "{}: {} compute, and begin as late, as the {} that were traced, {}"};
 constexpr AssumptionKind ranks_of_run{"{}: {}, as in the traced run; set gpus for another number"};
 
 void refuse_what_a_trace_gives(Section& workload) {
@@ -173,6 +175,13 @@ void check_traced_ranks(const Section& workload, Scenario& scenario) {
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   if (ranks == scenario.traced->world && ranks > scenario.traced->ranks) {
     scenario.assumptions.add({ranks_of_run, "ranks", {std::to_string(ranks)}});
+  }
+  if (scenario.traced->ranks > 1 && ranks != scenario.traced->ranks) {
+    const char* which = ranks == 1 ? "as the median of them" : "from the fastest to the slowest";
+    scenario.assumptions.add({ranks_as_traced,
+                              "ranks",
+                              {std::to_string(ranks), std::to_string(scenario.traced->ranks),
+                               ranks > scenario.traced->ranks ? "in turn" : which}});
   }
   const bool are_those_of_run = ranks == scenario.traced->ranks || ranks == scenario.traced->world;
   if (!scenario.traced->calls_as_traced || are_those_of_run) return;

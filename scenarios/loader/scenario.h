@@ -153,6 +153,11 @@ struct Scenario {
   Assumptions assumptions;
 };
 
+// Whether calls take what a trace says, so that links, whatever they are, carry nothing.
+[[nodiscard]] inline bool is_as_traced(const Scenario& scenario) {
+  return scenario.traced && scenario.traced->calls_as_traced;
+}
+
 [[nodiscard]] inline training::StrategyRequest strategy_request(const Scenario& scenario) {
   return {scenario.workload, scenario.cluster, scenario.strategy_settings, scenario.training,
           scenario.traced ? &*scenario.traced : nullptr};

@@ -126,7 +126,8 @@ uncertain::Response response_at(const Places& places, const PreparedPoint& prepa
   for (const double place : places.compute) {
     asked.add(Unknown::compute, place, {.compute = std::exp(place)});
   }
-  const Crossed crossed = crossed_by_calls(prepared);
+  const bool is_alone = prepared.place.is_alone();
+  const Crossed crossed = is_alone ? Crossed{} : crossed_by_calls(prepared);
   for (const double place : places.links) {
     if (crossed.node) asked.add(Unknown::node_links, place, {.node_links = std::exp(place)});
   }
@@ -138,7 +139,9 @@ uncertain::Response response_at(const Places& places, const PreparedPoint& prepa
       asked.add(Unknown::overlap, place, {.overlap_lost = place});
     }
   }
-  if (std::ranges::any_of(prepared.point.program.operations, waits)) asked.add_waits();
+  if (!is_alone && std::ranges::any_of(prepared.point.program.operations, waits)) {
+    asked.add_waits();
+  }
   return asked.response(prepared, step, steps_of);
 }
 

@@ -30,7 +30,9 @@ std::vector<const PointOutcome*> open_points(const std::vector<PointOutcome>& ou
   std::vector<const PointOutcome*> open;
   for (const PointOutcome& outcome : outcomes) {
     const bool is_known = outcome.measured && outcome.measured->known;
-    if (outcome.predicted && outcome.gpus > 1 && !is_known) open.push_back(&outcome);
+    if (outcome.predicted && !outcome.predicted->response.place.is_alone() && !is_known) {
+      open.push_back(&outcome);
+    }
   }
   return open;
 }

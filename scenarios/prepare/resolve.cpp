@@ -112,14 +112,18 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
 // `slowest`: of ranks that are alike, how many times as long as the mean the slowest takes.
 std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumptions& assumptions) {
   // A strategy that replays has each rank's own compute in its program.
-  const bool keeps_stragglers = scenario.traced && !scenario.strategy->replays_trace &&
-                                scenario.traced->ranks == scenario.cluster.ranks().value();
+  const bool takes_traced = scenario.traced && !scenario.strategy->replays_trace;
   const bool are_alike =
-      scenario.ranks.slowdown.empty() && scenario.ranks.jitter <= 0 && !keeps_stragglers && slowest == 1;
+      scenario.ranks.slowdown.empty() && scenario.ranks.jitter <= 0 && !takes_traced && slowest == 1;
   if (are_alike) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   std::vector<double> factors(ranks, slowest);
-  if (keeps_stragglers) factors = scenario.traced->slowdown;
+  if (takes_traced) {
+    const auto as_traced = training::ranks_traced_for(*scenario.traced, ranks);
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      factors[r] *= scenario.traced->slowdown[index(as_traced[r])];
+    }
+  }
   for (const auto& [rank, factor] : scenario.ranks.slowdown) {
     if (rank < ranks) {
       factors[rank] *= factor;
@@ -167,17 +171,22 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+// Fewer ranks than were traced may be without the slowest, which a replay has, and one may be it.
 RatioRange range_of_traced(const Scenario& scenario) {
   const training::TracedWork& traced = *scenario.traced;
+  const std::uint32_t ranks = scenario.cluster.ranks().value();
   RatioRange range = traced.steps;
-  if (traced.ranks == scenario.cluster.ranks().value() || traced.calls_as_traced) return range;
-  range.high *= training::slowest_rank(traced, scenario.workload.one_gpu_step(1));
+  if (ranks >= traced.ranks) return range;
+  const double slowest = std::ranges::max(traced.slowdown);
+  if (ranks == 1) range.high *= slowest;
+  if (ranks > 1) range.low /= slowest;
   return range;
 }
 
 }  // namespace
 
 uncertain::Place place_of(const Scenario& scenario) {
+  if (is_as_traced(scenario)) return {};  // nothing of it is open
   const topology::Cluster& cluster = scenario.cluster;
   uncertain::Place place;
   place.log2_ranks = std::log2(cluster.ranks().value());

@@ -30,8 +30,7 @@ struct PreparedPoint {
   double samples_per_step;              // of all ranks
   std::uint64_t tokens_per_sample = 0;  // 0: none
   Assumptions assumptions;
-  RatioRange
-      traced;  // what a replay's interval has at least: how much traced steps and ranks differ
+  RatioRange traced;  // what a replay's interval has at least: how much traced steps differ
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it
   uncertain::Place place;           // among points of its machine
   // What a host's thread launches on GPUs for one GPU's step, about, and whose hooks it runs on

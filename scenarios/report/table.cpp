@@ -171,8 +171,10 @@ bool says_transport(const ScenarioFile& file) {
 
 void add_network(Remarks& remarks, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
-  const auto crosses_it = [](const PointOutcome& one) { return one.predicted && one.gpus > 1; };
-  if (std::ranges::none_of(outcomes, crosses_it)) return;
+  const auto is_of_links = [](const PointOutcome& one) {
+    return one.predicted && !one.predicted->response.place.is_alone();
+  };
+  if (std::ranges::none_of(outcomes, is_of_links)) return;
   if (file.network() == NetworkKnowledge::measured) {
     remarks.add(weight::network, "network: measured, by logs or by known rows");
     return;

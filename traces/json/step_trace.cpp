@@ -39,7 +39,8 @@ constexpr auto fields_of(const CollectiveCall*) {
       field("element_size_bytes", &CollectiveCall::element_size),
       field("root", &CollectiveCall::root), optional_field("untold", &CollectiveCall::is_untold),
       optional_field("group", &CollectiveCall::group),
-      optional_field("held_s", &CollectiveCall::held));
+      optional_field("held_s", &CollectiveCall::held),
+      optional_field("by_hosts", &CollectiveCall::by_hosts));
 }
 
 // Its work follows them.

@@ -25,15 +25,17 @@ struct RankStep {
   }
 };
 
+bool is_input(const Operation& operation) { return operation.kind == OperationKind::input; }
+
 bool is_compute(const Operation& operation) {
   using enum OperationKind;
   return operation.kind != collective && operation.kind != input && operation.kind != launch;
 }
 
-Seconds compute_of(const RankStep& step) {
+Seconds time_of(const RankStep& step, bool (*counts)(const Operation&)) {
   Seconds sum;
   for (OperationId id = 0; id < step.intervals.size(); ++id) {
-    if (is_compute(step.program.operations[id])) sum += step.duration(id);
+    if (counts(step.program.operations[id])) sum += step.duration(id);
   }
   return sum;
 }
@@ -116,15 +118,19 @@ TracedCompute traced_compute(const StepTrace& trace) {
   made.workload.device = timeless_device();
   const StepTrace apart = laid_apart(trace);
   const auto ranks = by_rank(apart);
-  std::vector<std::pair<Seconds, std::size_t>> computes;
+  std::vector<Seconds> late;
+  for (const auto* rank : ranks) late.push_back(time_of({apart.program, *rank}, is_input));
+  const Seconds first = std::ranges::min(late);
+  std::vector<std::pair<Seconds, std::size_t>> done;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    computes.emplace_back(compute_of({apart.program, *ranks[r]}), r);
+    done.emplace_back(late[r] - first + time_of({apart.program, *ranks[r]}, is_compute), r);
   }
-  auto sorted = computes;
+  auto sorted = done;
   std::ranges::sort(sorted);
-  const auto [median, rank] = sorted[(sorted.size() - 1) / 2];
-  for (const auto& [compute, r] : computes) {
-    made.slowdown.push_back(median > Seconds(0) ? compute / median : 1.0);
+  const std::size_t rank = sorted[(sorted.size() - 1) / 2].second;
+  const Seconds median = time_of({apart.program, *ranks[rank]}, is_compute);
+  for (const auto& [at, r] : done) {
+    made.slowdown.push_back(median > Seconds(0) ? at / median : 1.0);
   }
   take_apart({apart.program, *ranks[rank]}, made);
   return made;

@@ -14,7 +14,8 @@ struct TracedCompute {
   // what comes after the last. Traced times contain copies and casts: the device takes no time for
   // them. Batch: 1.
   workload::Workload workload;
-  // By rank, how much longer its compute is than that of the rank that was taken, the median one.
+  // By rank, how late it is done with its compute, as it began late or computed longer, over the
+  // compute of the rank that was taken, the median one.
   std::vector<double> slowdown;
   std::size_t gradients = 0;  // all of them of known size when above 0
   // Collectives other than all-reduces and such broadcasts, which strategies leave out.

@@ -80,7 +80,7 @@ TEST(Contention, IsNoneOfPushesAndPulls) {
     Beside beside;
     auto* call = call_of(beside.program.operations[1]);
     call->collective = way;
-    call->how = training::SimulatedCall{"direct"};
+    training::send_by_hosts(*call);
     beside.trace.program = beside.program;
     EXPECT_EQ(times_of(beside, 0, 2), 1);
     const auto step = contended_step(point_of(beside, 2), beside.trace,

@@ -231,6 +231,80 @@ TEST(Replay, KeepsStragglersWhenBucketsAreFilledAnew) {
   EXPECT_NEAR(step_ms(points.at(0)), 22 * 32.0 / 22 + 4, 1e-9);
 }
 
+// Ranks 0 and 2 as rank 0, 1 and 3 as rank 1: 30 ms, a ring of four, 6 ms on 1 GB/s, and 2 ms.
+// Filled anew: 22 ms, 32 / 22 times as long, and 6 ms.
+TEST(Replay, KeepsTheSlowRankOnMoreRanks) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  for (const char* strategy : {"traced", "ddp"}) {
+    const json points = points_of(with_ring({"replay", "two.trace", "--set", "gpus=4", "--set",
+                                             std::string("training.strategy=") + strategy}),
+                                  folder);
+    EXPECT_NEAR(step_ms(points.at(0)), 30 + 6 + 2, 1e-9) << strategy;
+    EXPECT_NE(points[0].dump().find("ranks: 4 compute, and begin as late, as the 2 that were "
+                                    "traced, in turn"),
+              std::string::npos)
+        << points[0].dump();
+  }
+}
+
+// Rank 1 begins 10 ms behind rank 0 and computes as long: 20 + 10 + 6 + 2 ms. Filled anew its 32 ms
+// until it is done are 32 / 22 of compute.
+TEST(Replay, KeepsTheLateRankOnMoreRanks) {
+  const Folder folder;
+  const auto rank = [](double late) {
+    return std::vector{
+        compute("late", OperationKind::input, 0, late),
+        compute("a", OperationKind::backward, late, late + 20, {ElementCount(million)}),
+        bucket(million, late + 20, 40), compute("optimizer", OperationKind::optimizer, 40, 42)};
+  };
+  folder.write("late.trace", file_of({rank(0), rank(10)}));
+  for (const char* strategy : {"traced", "ddp"}) {
+    const json points = points_of(with_ring({"replay", "late.trace", "--set", "gpus=4", "--set",
+                                             std::string("training.strategy=") + strategy}),
+                                  folder);
+    EXPECT_NEAR(step_ms(points.at(0)), 10 + 20 + 6 + 2, 1e-9) << strategy;
+  }
+  const json alone = points_of(with_ring({"replay", "late.trace", "--set", "gpus=1"}), folder);
+  EXPECT_NEAR(step_ms(alone.at(0)), 22, 1e-9);
+}
+
+// One step of 42 ms, of which nothing is predicted: no link is described, or to be measured.
+TEST(Replay, IsAsSureAsTheTraceOfWhatItTook) {
+  const Folder folder;
+  folder.write("two.trace", two_ranks());
+  const Ended ended = paceline({"replay", "two.trace"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out.find("network"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("measure next"), std::string::npos) << ended.out;
+  const json points = points_of({"replay", "two.trace"}, folder);
+  EXPECT_NEAR(points.at(0)["predicted"]["step_s_low"], 42e-3, 1e-12);
+  EXPECT_NEAR(points.at(0)["predicted"]["step_s_high"], 42e-3, 1e-12);
+}
+
+// Pushes and pulls go to the servers again, on hosts of their own and beside workers, where NCCL
+// would send chains.
+TEST(Replay, SendsToParameterServersAsTheRunDid) {
+  const Folder folder;
+  const std::string cluster =
+      "{gpus_per_node: 2, intra_node: {bandwidth: 50GBps}, "
+      "network: {bandwidth: 100Gbps, latency: 5us, transport: tcp}}";
+  for (const char* settings : {"server_hosts: own", "server_hosts: beside_workers",
+                               "server_hosts: beside_workers, hierarchical: false"}) {
+    folder.write("served.yaml",
+                 "schema: paceline/1\nname: served\ngpus: 4\nworkload: {device: v100-sxm2-16gb, "
+                 "batch_per_gpu: 8, layers: [{name: a, forward: 3ms, backward: 6ms, parameters: "
+                 "[4000000]}]}\ncluster: " +
+                     cluster + "\ncollective: {library: gloo}\ntraining: {strategy: " +
+                     "parameter_server, " + settings + "}\n");
+    const json ran = points_of({"run", "served.yaml", "--trace", "served.trace"}, folder);
+    const json replayed = points_of({"replay", "served.trace", "--set", "gpus=4", "--set",
+                                     "cluster=" + cluster, "--set", "collective.library=gloo"},
+                                    folder);
+    EXPECT_NEAR(step_ms(replayed.at(0)) / step_ms(ran.at(0)), 1, 1e-6) << settings;
+  }
+}
+
 TEST(WorkloadTrace, IsFoundBesideTheScenario) {
   const Folder folder;
   folder.write("one.trace", one_gpu());

@@ -108,6 +108,7 @@ run small.yaml --measure --set real.backend=memory --set real.mode=plan --set re
 measure small.yaml --backend memory --mode plan --steps 2 --set training.strategy=horovod --quiet --trace engine.trace
 run switches.yaml --quiet --trace switches.trace
 run swept.yaml --set collective.library=nccl --set training.strategy=parameter_server --quiet --trace servers.trace
+run small.yaml --set training.strategy=parameter_server --set training.hierarchical=false --quiet --trace pushes.trace
 compare measured.json --json comparison.json
 compare result.json result.json --json alike.json
 advise small.yaml --gpus 2 --quiet --json advice.json
