@@ -164,17 +164,21 @@ void write_line(std::ostream& out, std::string_view line) {
   out << wrapped_line(line, width == 0 ? line.size() : width, indent);
 }
 
-void write_headline(std::ostream& out, std::string_view line, std::string_view below) {
-  if (text_form(out).is_markdown) {
+void write_headline(std::ostream& out, std::string_view line,
+                    const std::vector<std::string>& below) {
+  const bool is_markdown = text_form(out).is_markdown;
+  if (is_markdown) {
     out << "**" << in_markdown(line) << "**\n\n";
-    if (!below.empty()) out << in_markdown(below) << "\n\n";
-    return;
+  } else {
+    paint(out, Paint::header);
+    write_line(out, line);
+    paint(out, Paint::normal);
   }
-  paint(out, Paint::header);
-  write_line(out, line);
-  paint(out, Paint::normal);
-  if (!below.empty()) write_line(out, below);
-  out << '\n';
+  for (const std::string& text : below) {
+    if (text.empty()) continue;
+    is_markdown ? void(out << in_markdown(text) << "\n\n") : write_line(out, text);
+  }
+  if (!is_markdown) out << '\n';
 }
 
 void write_block(std::ostream& out, std::string_view title, const std::vector<std::string>& lines) {

@@ -54,9 +54,10 @@ void set_line_width(std::ostream& out, std::size_t characters);
 // of a list, of an inner one where the line is indented.
 void write_line(std::ostream& out, std::string_view line);
 
-// Writes what a report is of, bold where the form can, what stands below that, if anything, and an
-// empty line.
-void write_headline(std::ostream& out, std::string_view line, std::string_view below = "");
+// Writes what a report is of, bold where the form can, the lines below that, without empty ones,
+// and an empty line.
+void write_headline(std::ostream& out, std::string_view line,
+                    const std::vector<std::string>& below = {});
 
 // Writes `title`, which is no text of others, and a colon, then the lines, indented; nothing
 // without lines. In Markdown they are a block that opens on a click.

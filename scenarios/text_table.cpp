@@ -54,8 +54,8 @@ std::vector<std::vector<std::size_t>> parts_within(std::size_t limit, std::size_
 }  // namespace
 
 std::string in_digits(SamplesPerSecond throughput) {
-  return throughput.value() < 10 ? fmt::format("{:#.3g}", throughput.value())
-                                 : fmt::format("{:.1f}", throughput.value());
+  if (throughput.value() < 10) return fmt::format("{:#.3g}", throughput.value());
+  return fmt::format("{:.{}f}", throughput.value(), throughput.value() < 1e5 ? 1 : 0);
 }
 
 TextTable::TextTable(std::vector<std::string> header, std::size_t left) : left_(left) {

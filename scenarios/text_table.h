@@ -12,8 +12,8 @@
 
 namespace paceline {
 
-// A throughput in a column or a line, without its unit: to a tenth, and slow ones (below 10 a
-// second) to three digits.
+// A throughput in a column or a line, without its unit: to a tenth; slow ones (below 10 a second)
+// to three digits, fast ones (from 100,000 on) whole.
 [[nodiscard]] std::string in_digits(SamplesPerSecond throughput);
 
 // Columns as wide as their widest cell, right-aligned but for the first `left` columns.

@@ -16,7 +16,9 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
     const training::Interval& first = trace.classes.front().intervals[id];
     CallTimes call{operation.name,
                    made->collective,
+                   made->group,
                    made->size(),
+                   made->element_size,
                    std::string(algorithm_of(*made)),
                    first.start,
                    first.end,

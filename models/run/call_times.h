@@ -14,7 +14,9 @@ namespace paceline {
 struct CallTimes {
   std::string name;
   collectives::Collective collective;
+  training::Group group = training::Group::all;
   Bytes size;
+  ElementSize element_size = ElementSize(4);
   std::string algorithm;
   Seconds start, end;  // the first rank's start, the last one's end
   // The shortest time that any rank was in it: the transfer, without waiting for others.

@@ -480,7 +480,10 @@ constinit const Strategy parameter_server_strategy{
     .build = build_parameter_server,
     .refuse = refuse_parameter_server,
     .is_measured = true,
-    .leaves_single_node = [](const StrategyRequest& request) { return !is_hierarchical(request); },
+    .servers =
+        [](const StrategyRequest& request) {
+          return is_hierarchical(request) ? Servers::of_nodes : Servers::of_gpus;
+        },
 };
 
 }  // namespace paceline::training

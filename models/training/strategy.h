@@ -108,6 +108,13 @@ struct TriedKey {
 inline constexpr AssumptionKind unmeasured_strategy{
     "{}: never compared with a measured step; its 90 % interval is widened for that"};
 
+// Servers on hosts have a transport of their own, with a connection a pair (ps-lite).
+enum class Servers {
+  none,
+  of_nodes,  // what a node's GPUs push they reduce before, so that a single node needs no server
+  of_gpus,
+};
+
 // How gradients are reduced: a file pair and a row of the registry. All that readers of scenarios,
 // lists, `advise` and intervals know of a strategy is here.
 struct Strategy {
@@ -129,10 +136,8 @@ struct Strategy {
   bool is_measured = false;
   // It moves data by CUDA's copies, which take no lanes over a GPU between two.
   bool copies = false;
-  // For strategies with servers, which have a transport of their own, a connection a pair
-  // (ps-lite): whether GPUs of a single node reach them over the network. null: it has none.
-  bool (*leaves_single_node)(const StrategyRequest&) = nullptr;
-  std::span<const TriedKey> tries = {};  // how it joins gradients, above all
+  Servers (*servers)(const StrategyRequest&) = nullptr;  // null: none
+  std::span<const TriedKey> tries = {};                  // how it joins gradients, above all
 };
 
 [[nodiscard]] std::span<const Strategy* const> strategies();

@@ -130,6 +130,11 @@ constinit const Strategy traced_strategy{
     .refuse = refuse_traced_step,
     .replays_trace = true,
     .is_measured = true,
+    .servers =
+        [](const StrategyRequest& request) {
+          const bool has_servers = request.traced != nullptr && request.traced->has_servers;
+          return has_servers ? Servers::of_gpus : Servers::none;
+        },
 };
 
 }  // namespace paceline::training

@@ -51,15 +51,18 @@ std::string_view narrowed_by(const cost::TcpHosts& hosts) {
   return hosts.provider == cost::Provider::unknown ? narrowed_by_provider : narrowed_by_stream;
 }
 
-// Between nodes: servers have a transport of their own, whatever reduces inside.
+training::Servers servers_of(const Scenario& scenario) {
+  const auto servers = scenario.strategy->servers;
+  return servers == nullptr ? training::Servers::none : servers(strategy_request(scenario));
+}
+
 bool has_servers(const Scenario& scenario) {
-  return scenario.strategy->leaves_single_node != nullptr;
+  return servers_of(scenario) != training::Servers::none;
 }
 
 // Whether anything crosses to other hosts: in one node what goes to servers, which have theirs.
 bool crosses_hosts(const Scenario& scenario) {
-  if (scenario.cluster.nodes > 1) return true;
-  return has_servers(scenario) && scenario.strategy->leaves_single_node(strategy_request(scenario));
+  return scenario.cluster.nodes > 1 || servers_of(scenario) == training::Servers::of_gpus;
 }
 
 bool is_judged(bool has_efficiency, const Scenario& scenario) {

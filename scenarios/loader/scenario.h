@@ -158,6 +158,20 @@ struct Scenario {
   return scenario.traced && scenario.traced->calls_as_traced;
 }
 
+// What a point's figures depend on most, for the head of a report. A text may be empty.
+struct PointSetup {
+  std::string workload, device;
+  std::string_view strategy;
+  std::string_view precision, half;             // of compute; what gradients of two bytes are
+  std::uint32_t batch_per_gpu = 1, passes = 1;  // samples of a pass; passes of a step
+  std::uint32_t gpus_per_node = 1, nics_per_node = 1;
+  std::uint64_t sequence = 0;  // tokens of a sample; 0: none
+  topology::IntraNodeKind intra_node{};
+  topology::Transport transport{};
+  bool is_as_traced = false;  // is_as_traced(scenario): its links count for nothing
+};
+[[nodiscard]] PointSetup setup_of(const Scenario& scenario);
+
 [[nodiscard]] inline training::StrategyRequest strategy_request(const Scenario& scenario) {
   return {scenario.workload, scenario.cluster, scenario.strategy_settings, scenario.training,
           scenario.traced ? &*scenario.traced : nullptr};

@@ -202,9 +202,4 @@ class ScenarioFile {
 [[nodiscard]] Scenario scenario_of_options(const ScenarioValues& values,
                                            const std::vector<ScenarioFile::Setting>& settings);
 
-// Describes what is predicted in a few short texts for the head of a report: workload, GPUs,
-// network between nodes, strategy. Takes the last point, without values of axes, which differ
-// between points. Empty where that point is refused.
-[[nodiscard]] std::vector<std::string> described(const ScenarioFile& file);
-
 }  // namespace paceline

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
+#include <ranges>
 #include <utility>
+
+#include "models/collectives/nccl_tests.h"
 
 namespace paceline {
 
@@ -73,6 +77,21 @@ void PointOutcome::take(Prediction made) {
   predicted = std::move(made);
 }
 
+std::vector<Reduced> PointOutcome::reduced() const {
+  std::map<std::pair<training::Group, ElementSize>, Reduced> all;
+  for (const CallTimes& call : predicted ? predicted->calls : calls_measured) {
+    if (!collectives::is_reducing(call.collective) || call.size == Bytes(0)) continue;
+    Reduced& one = all[{call.group, call.element_size}];
+    one.group = call.group;
+    if (call.element_size == ElementSize(4)) one.type = "fp32";
+    if (call.element_size == ElementSize(2)) one.type = setup.half;
+    one.size += call.size;
+    ++one.calls;
+  }
+  const auto values = std::views::values(all);
+  return {values.begin(), values.end()};
+}
+
 std::string PointOutcome::name() const {
   std::string name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
   for (const AxisValue& axis : axes) {
@@ -96,6 +115,11 @@ double PointOutcome::predicted_speedup() const {
 std::optional<double> PointOutcome::measured_speedup() const {
   if (!measured || !measured_one_gpu) return std::nullopt;
   return measured->throughput / *measured_one_gpu;
+}
+
+std::optional<double> PointOutcome::tokens_of(SamplesPerSecond throughput) const {
+  if (setup.sequence == 0) return std::nullopt;
+  return throughput.value() * static_cast<double>(setup.sequence);
 }
 
 std::optional<double> PointOutcome::error_percent() const {

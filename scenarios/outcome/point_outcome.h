@@ -80,6 +80,14 @@ struct SimGridCheck {
   [[nodiscard]] std::string sentence() const;
 };
 
+// What a rank reduces in a step, with one group of ranks and in elements of one type.
+struct Reduced {
+  training::Group group{};
+  std::string_view type;  // as scenarios spell it; empty: not known
+  Bytes size;
+  std::uint64_t calls = 0;
+};
+
 // What a run says of one point, measured beside predicted.
 struct PointOutcome {
   std::vector<AxisValue> axes;
@@ -91,7 +99,7 @@ struct PointOutcome {
   BytesPerSecond nic;               // that is described, of one NIC; its data sheet's
   double nic_efficiency = 1;        // the part of it that flows reach: hosts over TCP
   double samples_per_step = 0;
-  std::uint64_t tokens_per_sample = 0;  // 0: none
+  PointSetup setup;
   std::vector<std::string> assumptions;
   // At most one of the two; neither of a point that is to be measured alone.
   std::optional<Prediction> predicted;
@@ -108,6 +116,8 @@ struct PointOutcome {
   std::vector<Seconds> steps_measured;  // also of a measurement that failed later
   std::optional<PointFailure> measure_failure;
 
+  // By the calls that were predicted, or else measured.
+  [[nodiscard]] std::vector<Reduced> reduced() const;
   // What it is called beside others of its sweep: "8 GPUs, cluster.network.latency=5us".
   [[nodiscard]] std::string name() const;
   // Why it has not all that was asked for; null: it has.
@@ -128,6 +138,8 @@ struct PointOutcome {
   [[nodiscard]] SamplesPerSecond predicted_one_gpu() const;  // without a wrapper
   [[nodiscard]] double predicted_speedup() const;
   [[nodiscard]] std::optional<double> measured_speedup() const;
+  // Per second; nullopt: samples have none.
+  [[nodiscard]] std::optional<double> tokens_of(SamplesPerSecond throughput) const;
   // 100 x (predicted - measured) / measured of throughput.
   [[nodiscard]] std::optional<double> error_percent() const;
   // Whether the error tests the model: predicted, measured, several GPUs, not a known point.

@@ -20,7 +20,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.launches = prepared.launches;
   outcome.nic = prepared.point.cluster.network.bandwidth;
   outcome.nic_efficiency = prepared.point.cluster.network.efficiency;
-  outcome.tokens_per_sample = prepared.tokens_per_sample;
+  outcome.setup = prepared.setup;
   outcome.samples_per_step = prepared.samples_per_step;
   outcome.memory = prepared.memory;
   outcome.device_memory = prepared.device.memory;

@@ -55,7 +55,8 @@ double channels_of(const Scenario& scenario) {
 }
 
 double slowest_rank(const Scenario& scenario, Assumptions& assumptions) {
-  const double spread = scenario.ranks.spread.value_or(has_gpu_overheads(scenario) ? gpu_spread : 0);
+  const double spread =
+      scenario.ranks.spread.value_or(has_gpu_overheads(scenario) ? gpu_spread : 0);
   const double slower = spread * stats::expected_maximum(scenario.cluster.ranks().value());
   constexpr double nothing = 1e-9;  // one rank is as slow as itself
   if (slower < nothing) return 1;

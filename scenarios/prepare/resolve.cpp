@@ -113,8 +113,8 @@ std::vector<Job> jobs_of(const Scenario& scenario) {
 std::vector<double> slowdowns(const Scenario& scenario, double slowest, Assumptions& assumptions) {
   // A strategy that replays has each rank's own compute in its program.
   const bool takes_traced = scenario.traced && !scenario.strategy->replays_trace;
-  const bool are_alike =
-      scenario.ranks.slowdown.empty() && scenario.ranks.jitter <= 0 && !takes_traced && slowest == 1;
+  const bool are_alike = scenario.ranks.slowdown.empty() && scenario.ranks.jitter <= 0 &&
+                         !takes_traced && slowest == 1;
   if (are_alike) return {};
   const std::uint32_t ranks = scenario.cluster.ranks().value();
   std::vector<double> factors(ranks, slowest);
@@ -290,7 +290,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.real = scenario.real;
   prepared.launches = scenario.launches;
   if (scenario.traced) prepared.traced = range_of_traced(scenario);
-  if (scenario.network) prepared.tokens_per_sample = scenario.network->sequence;
+  prepared.setup = setup_of(scenario);
   if (calibration == nullptr) {
     plan_calls(scenario, prepared);
     if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);

@@ -25,10 +25,10 @@ namespace paceline {
 // A point that is ready for an executor, with all that reports and measurements need of it.
 struct PreparedPoint {
   ResolvedPoint point;
-  Seconds one_gpu_step;                 // the plain model on one GPU, without a wrapper
-  Seconds time_at_peak;                 // workload::time_at_peak of one GPU's step; 0: not known
-  double samples_per_step;              // of all ranks
-  std::uint64_t tokens_per_sample = 0;  // 0: none
+  Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
+  Seconds time_at_peak;     // workload::time_at_peak of one GPU's step; 0: not known
+  double samples_per_step;  // of all ranks
+  PointSetup setup;
   Assumptions assumptions;
   RatioRange traced;  // what a replay's interval has at least: how much traced steps differ
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it

@@ -95,6 +95,8 @@ constexpr auto memory = of<&Of::memory, members...>;
 template <auto member>
 constexpr auto model = of<&Of::memory, &GpuMemory::model, member>;
 template <auto member>
+constexpr auto setup = of<&Of::setup, member>;
+template <auto member>
 constexpr auto median = of<&Of::measurement, &Result::totals, member>;
 template <auto member>
 constexpr auto run = of<&Of::measurement, &Result::measurement, member>;
@@ -110,10 +112,16 @@ constexpr auto has_memory = [](const WrittenPoint& one) { return one.outcome.mem
 double efficiency(const WrittenPoint& one) {
   return one.outcome.predicted_speedup() / one.outcome.gpus;
 }
+SamplesPerSecond of_each_gpu(const WrittenPoint& one) {
+  return one.outcome.predicted_throughput() / one.outcome.gpus;
+}
+template <auto throughput>
 std::optional<double> tokens(const WrittenPoint& one) {
-  const auto tokens = static_cast<double>(one.outcome.tokens_per_sample);
-  if (tokens == 0) return std::nullopt;
-  return one.outcome.predicted_throughput().value() * tokens;
+  return one.outcome.tokens_of(throughput(one));
+}
+std::optional<double> measured_tokens(const WrittenPoint& one) {
+  if (!one.outcome.measured) return std::nullopt;
+  return one.outcome.tokens_of(one.outcome.measured->throughput);
 }
 // As the file says, or the median of those on hardware.
 std::optional<double> measured_step(const WrittenPoint& one) {
@@ -175,6 +183,11 @@ constexpr auto fields_of(const AxisValue*) {
                 field("value", &AxisValue::value));
 }
 
+constexpr auto fields_of(const Reduced*) {
+  return Fields(field("group", &Reduced::group), field("type", &Reduced::type),
+                field("size_bytes", &Reduced::size), field("calls", &Reduced::calls));
+}
+
 constexpr auto fields_of(const WrittenPoint*) {
   const auto predicted = group(
       "predicted", is_predicted,
@@ -187,7 +200,10 @@ constexpr auto fields_of(const WrittenPoint*) {
              field("exposed_communication_s", step<&StepTotals::exposed_communication>)),
       column(7, "predicted_throughput_per_s",
              field("throughput_per_s", of<&Of::predicted_throughput>)),
-      optional_field("tokens_per_s", tokens),
+      column(22, "tokens_per_s",
+             optional_field("tokens_per_s", tokens<of<&Of::predicted_throughput>>)),
+      column(23, "gpu_throughput_per_s", field("gpu_throughput_per_s", of_each_gpu)),
+      column(24, "gpu_tokens_per_s", optional_field("gpu_tokens_per_s", tokens<of_each_gpu>)),
       column(8, "predicted_speedup", field("speedup", of<&Of::predicted_speedup>)),
       field("efficiency", efficiency),
       optional_group("memory", has_memory,
@@ -207,6 +223,7 @@ constexpr auto fields_of(const WrittenPoint*) {
       column(15, "measured_step_s", only_in_column(median<&StepTotals::step>)),
       column(9, "measured_throughput_per_s",
              field("throughput_per_s", of<&Of::measured, &MeasuredPoint::throughput>)),
+      column(25, "measured_tokens_per_s", optional_field("tokens_per_s", measured_tokens)),
       column(10, "measured_speedup", field("speedup", of<&Of::measured_speedup>)),
       field("samples", run<&Measurement::steps>),
       column(16, "mad_s", field("mad_s", run<&Measurement::mad>)),
@@ -221,7 +238,13 @@ constexpr auto fields_of(const WrittenPoint*) {
       optional_field("clock_error_s", run<&Measurement::clock_error>),
       optional_field("compute_spread_s", measured_spread), optional_field("calls", measured_calls));
   return Fields(field("axes", of<&Of::axes>), column(1, "gpus", field("gpus", of<&Of::gpus>)),
-                column(2, "nodes", field("nodes", of<&Of::nodes>)), predicted, measured,
+                column(2, "nodes", field("nodes", of<&Of::nodes>)),
+                field("batch_per_gpu", setup<&PointSetup::batch_per_gpu>),
+                field("gradient_accumulation", setup<&PointSetup::passes>),
+                optional_field("sequence", setup<&PointSetup::sequence>),
+                optional_field("precision", setup<&PointSetup::precision>),
+                field("transport", setup<&PointSetup::transport>),
+                field("reduced", of<&Of::reduced>), predicted, measured,
                 column(12, "error_percent", field("error_percent", of<&Of::error_percent>)),
                 column(13, "transfers", field("transfers", predicted_or_0<&Prediction::transfers>)),
                 field("checked_by", checked_by),

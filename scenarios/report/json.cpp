@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <utility>
 
 #include "scenarios/build_label.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/measure_next.h"
+#include "scenarios/report/described.h"
 #include "scenarios/report/fields.h"
 #include "scenarios/report/report.h"
 
@@ -25,11 +27,15 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-void write_context(JsonWriter& json, const ScenarioFile& file) {
+void write_context(JsonWriter& json, const ScenarioFile& file,
+                   const std::vector<PointOutcome>& outcomes) {
+  Described head = described(file, outcomes);
+  if (!head.gradients.empty()) head.setup.push_back(std::move(head.gradients));
   json.put("paceline", build_label.version);
   json.put("commit", build_label.commit);
   json.put("name", file.name());
-  json.put("described", described(file));
+  json.put("described", head.setup);
+  json.put("defaults", head.defaults);
   json.put("scenario", file.path());
   json.put("scenario_sha256", file.sha256());
   json.put("settings", spelled(file.settings()));
@@ -54,7 +60,7 @@ void write_json(std::ostream& out, const ScenarioFile& file,
   JsonWriter json(out);
   json.object([&] {
     json.put("schema", "paceline.result/1");
-    json.put_object("context", [&] { write_context(json, file); });
+    json.put_object("context", [&] { write_context(json, file, outcomes); });
     json.put("complete", std::ranges::all_of(outcomes, is_done));
     json.put_list("points", outcomes,
                   [&](const PointOutcome& one) { write_point(json, one, with_calls); });

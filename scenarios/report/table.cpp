@@ -15,6 +15,7 @@
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/remarks.h"
+#include "scenarios/report/described.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
@@ -42,6 +43,7 @@ struct Columns {
   bool predicted;    // some point was to be
   bool measured;     // throughput
   bool on_hardware;  // steps and what of them is communication
+  bool tokens;       // throughput is in tokens, which all points have, not in samples
 };
 
 Columns columns_of(const std::vector<PointOutcome>& outcomes) {
@@ -50,7 +52,8 @@ Columns columns_of(const std::vector<PointOutcome>& outcomes) {
   return {std::ranges::find(axes, "gpus", &AxisValue::path) == axes.end(),
           any([](const PointOutcome& one) { return one.predicted || one.failure; }),
           any([](const PointOutcome& one) { return one.measured.has_value(); }),
-          any([](const PointOutcome& one) { return one.measurement || one.measure_failure; })};
+          any([](const PointOutcome& one) { return one.measurement || one.measure_failure; }),
+          !any([](const PointOutcome& one) { return one.setup.sequence == 0; })};
 }
 
 std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Columns& columns) {
@@ -61,10 +64,12 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
   for (const AxisValue& axis : axes) header.push_back(last_part(axis.path));
   if (columns.gpus) add({"gpus"});
   if (!columns.predicted) {
-    add({"step", "MAD", "exposed comm", "CPUs busy", "measured/s", "speedup"});
+    const char* throughput = columns.tokens ? "tokens/s" : "measured/s";
+    add({"step", "MAD", "exposed comm", "CPUs busy", throughput, "speedup"});
     return header;
   }
-  add({"step", "90% interval", "exposed comm", "predicted/s"});
+  add({"step", "90% interval", "exposed comm", columns.tokens ? "tokens/s" : "predicted/s"});
+  if (columns.tokens) add({"per GPU"});
   if (columns.on_hardware) add({"measured step", "MAD", "exposed", "CPUs busy"});
   if (columns.measured) add({"measured/s", "error"});
   add({"speedup"});
@@ -79,16 +84,25 @@ std::string interval_text(const PointOutcome& outcome) {
                      100 * (outcome.predicted->interval.high / step - 1));
 }
 
-void add_prediction(const PointOutcome& outcome, std::vector<std::string>& row) {
+std::string in_units(SamplesPerSecond throughput, const PointOutcome& outcome,
+                     const Columns& columns) {
+  return in_digits(columns.tokens ? SamplesPerSecond(*outcome.tokens_of(throughput)) : throughput);
+}
+
+void add_prediction(const PointOutcome& outcome, const Columns& columns,
+                    std::vector<std::string>& row) {
   if (!outcome.predicted) {
     row.insert(row.end(), {"failed", "", "", ""});
+    if (columns.tokens) row.emplace_back();
     return;
   }
   const StepTotals& totals = outcome.predicted->totals;
   row.push_back(to_text(totals.step));
   row.push_back(interval_text(outcome));
   row.push_back(to_text(totals.exposed_communication));
-  row.push_back(in_digits(outcome.predicted_throughput()));
+  const SamplesPerSecond throughput = outcome.predicted_throughput();
+  row.push_back(in_units(throughput, outcome, columns));
+  if (columns.tokens) row.push_back(in_units(throughput / outcome.gpus, outcome, columns));
 }
 
 void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
@@ -104,10 +118,6 @@ void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row)
   row.push_back(fmt::format("{:.0f}%", 100 * outcome.measurement->measurement->cpu_busy));
 }
 
-std::string throughput_text(const PointOutcome& outcome) {
-  return outcome.measured ? in_digits(outcome.measured->throughput) : "";
-}
-
 std::string speedup_text(const std::optional<double>& speedup) {
   return speedup ? fmt::format("{:.2f}", *speedup) : "";
 }
@@ -116,9 +126,12 @@ std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& colu
   std::vector<std::string> row;
   for (const AxisValue& axis : outcome.axes) row.push_back(axis.text);
   if (columns.gpus) row.push_back(std::to_string(outcome.gpus));
-  if (columns.predicted) add_prediction(outcome, row);
+  if (columns.predicted) add_prediction(outcome, columns, row);
   if (columns.on_hardware || !columns.predicted) add_measurement(outcome, row);
-  if (columns.measured || !columns.predicted) row.push_back(throughput_text(outcome));
+  if (columns.measured || !columns.predicted) {
+    const auto& measured = outcome.measured;
+    row.push_back(measured ? in_units(measured->throughput, outcome, columns) : "");
+  }
   if (columns.measured && columns.predicted) row.push_back(error_text(outcome));
   if (columns.predicted) {
     row.push_back(outcome.predicted ? speedup_text(outcome.predicted_speedup()) : "");
@@ -159,16 +172,6 @@ void add_sources(Remarks& remarks, const ScenarioFile& file,
   }
 }
 
-// Whether the file, an axis or a preset says what moves bytes between nodes.
-bool says_transport(const ScenarioFile& file) {
-  constexpr std::string_view transport = "cluster.network.transport", preset = "cluster.preset";
-  const auto values = file.values();
-  return values.contains(std::string(transport)) || values.contains(std::string(preset)) ||
-         std::ranges::any_of(file.axes(), [&](const ScenarioFile::Axis& axis) {
-           return axis.path == transport || axis.path == preset;
-         });
-}
-
 void add_network(Remarks& remarks, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
   const auto is_of_links = [](const PointOutcome& one) {
@@ -180,11 +183,6 @@ void add_network(Remarks& remarks, const ScenarioFile& file,
     return;
   }
   std::string text = "network: from its nominal figures only, no measurement";
-  const bool crosses_nodes =
-      std::ranges::any_of(outcomes, [](const PointOutcome& one) { return one.nodes > 1; });
-  if (crosses_nodes && !says_transport(file)) {
-    text += "; RDMA, as the scenario does not say otherwise (cluster.network.transport=tcp)";
-  }
   // Who changes a bandwidth that flows do not reach wonders why nothing happens.
   constexpr double reached = 0.9;
   const auto limited = std::ranges::find_if(outcomes, [](const PointOutcome& one) {
@@ -396,7 +394,9 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_check(remarks, outcomes);
   remarks.assume(assumptions_of(outcomes));
 
-  write_headline(out, file.name(), fmt::format("{}", fmt::join(described(file), "; ")));
+  const Described head = described(file, outcomes);
+  write_headline(out, file.name(),
+                 {fmt::format("{}", fmt::join(head.setup, "; ")), head.gradients});
   table.write(out);
   remarks.write(out);
   write_failures(out, outcomes);

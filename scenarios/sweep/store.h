@@ -102,7 +102,7 @@ class PointKeys {
 };
 
 // What `PRAGMA application_id` and `PRAGMA user_version` of a store say: "PcLn", and the schema.
-inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 3;
+inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 4;
 
 // A row and where it belongs.
 struct PlacedRow {

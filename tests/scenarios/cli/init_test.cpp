@@ -36,7 +36,7 @@ TEST(Init, WritesTheTransportAndWhatAPresetKeeps) {
   EXPECT_NE(text.find("nics_per_node: 4  # assumed: as the preset has"), text.npos) << text;
   const Ended ran =
       paceline({"run", "scenario.yaml", "--set", "simulation.fidelity=folded"}, folder.path());
-  EXPECT_NE(ran.out.find("network 4 x 25 Gb/s TCP"), ran.out.npos) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find(" and 4 x 25 Gb/s TCP"), ran.out.npos) << ran.out << ran.err;
 }
 
 TEST(Init, ReplacesNoFileUnlessItIsForced) {

@@ -45,9 +45,10 @@ TEST_F(Reports, AreMarkdownInAFile) {
   const std::string plain = run({"run", "s.yaml"}).out;
   EXPECT_EQ(run({"run", "s.yaml", "--markdown", "r.md"}).out, plain);
   const std::string markdown = text("r.md");
-  EXPECT_EQ(markdown.rfind(
-                "**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\nlayers, fp32, 8 samples per GPU; ", 0),
-            0U)
+  EXPECT_EQ(
+      markdown.rfind(
+          "**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\nlayers, fp32 (default), 8 samples per GPU; ", 0),
+      0U)
       << markdown;
   EXPECT_NE(markdown.find("\n<details><summary>"), std::string::npos) << markdown;
   EXPECT_EQ(run({"run", "s.yaml", "--markdown", "-"}).out, markdown);
@@ -101,9 +102,22 @@ TEST_F(Reports, HaveColoursAndBarsWhereTheyAreForced) {
 TEST_F(Reports, SayWhereTheStepGoesAndThatRdmaIsAssumed) {
   const std::string out = run({"run", "s.yaml"}).out;
   EXPECT_NE(out.find("GPUs: 7ms of one GPU, "), out.npos) << out;
-  EXPECT_NE(out.find("RDMA, as the scenario does not say otherwise"), out.npos) << out;
+  EXPECT_NE(out.find(" Gb/s RDMA (default)\n"), out.npos) << out;
   const std::string told = run({"run", "s.yaml", "--set", "cluster.network.transport=rdma"}).out;
-  EXPECT_EQ(told.find("RDMA, as the scenario"), told.npos) << told;
+  EXPECT_NE(told.find(" Gb/s RDMA\n"), told.npos) << told;
+}
+
+// 128 tokens a sample; 4 samples on each of two GPUs in two seconds.
+TEST_F(Reports, CountTokensOfLanguageModelsWithin100Columns) {
+  const std::string out =
+      run({"run", "s.yaml", "--set",
+           "workload={model: bert-base, batch_per_gpu: 4, device: a100-sxm4-40gb}", "--set",
+           "gpus=2", "--known", "gpus=2,throughput=512 tokens/s"})
+          .out;
+  EXPECT_NE(out.find("  tokens/s  per GPU  measured/s  "), out.npos) << out;
+  EXPECT_NE(out.find("     512.0  "), out.npos) << out;
+  const std::size_t rule = out.find("\n---");
+  EXPECT_LE(out.find('\n', rule + 1) - rule - 1, 100U) << out;
 }
 
 }  // namespace

@@ -109,6 +109,21 @@ TEST(Csv, HasTheIntervalOfThePrediction) {
   EXPECT_EQ(cell_of(rows, "failure"), "");
 }
 
+// 16 samples of 128 tokens in each of two steps: that of the file takes a second.
+TEST(Csv, HasTokensOfALanguageModel) {
+  const auto rows = csv_of(
+      "schema: paceline/1\nname: n\nworkload: {model: bert-base, batch_per_gpu: 8, device: "
+      "a100-sxm4-40gb}\ncluster: {gpus_per_node: 2, intra_node: {bandwidth: 100GBps}}\n"
+      "training: {strategy: ddp}\nmeasured: {source: s, points: [{step: 1s}]}\n");
+  const auto cell = [&](const char* column) { return std::stod(cell_of(rows, column)); };
+  const double step = cell("predicted_step_s");
+  EXPECT_NEAR(cell("tokens_per_s"), 16 * 128 / step, 1e-6);
+  EXPECT_NEAR(cell("gpu_throughput_per_s"), 8 / step, 1e-9);
+  EXPECT_NEAR(cell("gpu_tokens_per_s"), 8 * 128 / step, 1e-6);
+  EXPECT_NEAR(cell("measured_tokens_per_s"), 16 * 128, 1e-9);
+  EXPECT_EQ(cell_of(csv_of(std::string(small_scenario)), "tokens_per_s"), "");
+}
+
 // Others come behind them.
 TEST(Csv, KeepsItsColumnsWhereTheyAre) {
   const Cells known{"gpus",
@@ -131,7 +146,11 @@ TEST(Csv, KeepsItsColumnsWhereTheyAre) {
                     "cpu_busy",
                     "step_s_low",
                     "step_s_high",
-                    "failure"};
+                    "failure",
+                    "tokens_per_s",
+                    "gpu_throughput_per_s",
+                    "gpu_tokens_per_s",
+                    "measured_tokens_per_s"};
   Cells header = csv_of(std::string(small_scenario)).at(0);
   ASSERT_GE(header.size(), known.size());
   header.resize(known.size());

@@ -37,7 +37,7 @@ PointOutcome outcome_of_everything() {
   all.gpus = 4;
   all.one_gpu_step = Seconds(7);
   all.launches = Seconds(5);
-  all.tokens_per_sample = 128;
+  all.setup.sequence = 128;
   all.samples_per_step = 32;
   all.assumptions = {"a", "b"};
   all.predicted = some_prediction();

@@ -68,6 +68,8 @@ TEST(ResultFields, AreThoseThatAreListed) {
       "cluster: {gpus_per_node: 2, intra_node: {bandwidth: 100GBps}}\n"
       "training: {strategy: bulk_synchronous}\ncollective: {library: plan}\n";
   Fields written = written_fields(model, {"run", "--set", "workload.batch_per_gpu=4"});
+  const std::string row = "measured: {source: a test, points: [{step: 1s}]}\n";
+  written.merge(written_fields(model + row, {"run"}));
   const std::vector<std::string> on_threads{
       "--set", "real.backend=memory", "--set", "real.mode=plan", "--set", "real.steps=2"};
   std::vector<std::string> measured{"run", "--measure"};

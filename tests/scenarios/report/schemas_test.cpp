@@ -52,6 +52,7 @@ cluster: {gpus_per_node: 2, intra_node: {bandwidth: 100GBps}}
 training: {strategy: bulk_synchronous}
 collective: {library: plan}
 simulation: {fidelity: folded}
+measured: {source: a test, points: [{step: 60ms}]}
 )";
 
 // NVSwitches that reduce, and ranks whose calls are held by compute.
