@@ -14,15 +14,9 @@ std::vector<CallTimes> calls_of(const StepTrace& trace) {
     const auto* made = call_of(operation);
     if (made == nullptr) continue;
     const training::Interval& first = trace.classes.front().intervals[id];
-    CallTimes call{operation.name,
-                   made->collective,
-                   made->group,
-                   made->size(),
-                   made->element_size,
-                   std::string(algorithm_of(*made)),
-                   first.start,
-                   first.end,
-                   first.end - first.start,
+    CallTimes call{operation.name, made->collective,   made->group,
+                   made->size(),   made->element_size, std::string(algorithm_of(*made)),
+                   first.start,    first.end,          first.end - first.start,
                    Seconds(0)};
     Seconds last_start = call.start;
     for (const RankClass& members : trace.classes) {

@@ -68,8 +68,8 @@ std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Col
     add({"step", "MAD", "exposed comm", "CPUs busy", throughput, "speedup"});
     return header;
   }
-  add({"step", "90% interval", "exposed comm", columns.tokens ? "tokens/s" : "predicted/s"});
-  if (columns.tokens) add({"per GPU"});
+  add({"step", "90% interval"});
+  columns.tokens ? add({"exposed", "tokens/s", "per GPU"}) : add({"exposed comm", "predicted/s"});
   if (columns.on_hardware) add({"measured step", "MAD", "exposed", "CPUs busy"});
   if (columns.measured) add({"measured/s", "error"});
   add({"speedup"});

@@ -107,15 +107,15 @@ TEST_F(Reports, SayWhereTheStepGoesAndThatRdmaIsAssumed) {
   EXPECT_NE(told.find(" Gb/s RDMA\n"), told.npos) << told;
 }
 
-// 128 tokens a sample; 4 samples on each of two GPUs in two seconds.
+// In a scenario of another workload.
 TEST_F(Reports, CountTokensOfLanguageModelsWithin100Columns) {
   const std::string out =
       run({"run", "s.yaml", "--set",
            "workload={model: bert-base, batch_per_gpu: 4, device: a100-sxm4-40gb}", "--set",
-           "gpus=2", "--known", "gpus=2,throughput=512 tokens/s"})
+           "gpus=2", "--known", "gpus=2,throughput=4000 tokens/s"})
           .out;
-  EXPECT_NE(out.find("  tokens/s  per GPU  measured/s  "), out.npos) << out;
-  EXPECT_NE(out.find("     512.0  "), out.npos) << out;
+  EXPECT_NE(out.find("  exposed  tokens/s  per GPU  measured/s  "), out.npos) << out;
+  EXPECT_NE(out.find("      4000.0  "), out.npos) << out;
   const std::size_t rule = out.find("\n---");
   EXPECT_LE(out.find('\n', rule + 1) - rule - 1, 100U) << out;
 }

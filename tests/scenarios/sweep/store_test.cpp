@@ -114,7 +114,7 @@ TEST_F(StoreFile, IsNoOtherFile) {
     Database(path(), Database::Access::write).execute(sql);
     return fault_of(path());
   };
-  EXPECT_NE(made_other("PRAGMA user_version = 1").find("schema 1; this is schema 3"),
+  EXPECT_NE(made_other("PRAGMA user_version = 1").find("schema 1; this is schema 4"),
             std::string::npos);
   EXPECT_NE(made_other("UPDATE meta SET value = 'of old'").find("points of paceline of old"),
             std::string::npos);
