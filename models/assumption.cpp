@@ -72,4 +72,12 @@ std::vector<std::string> Assumptions::sentences() const {
   return texts;
 }
 
+std::vector<std::string> Assumptions::remarks() const {
+  std::vector<std::string> texts;
+  for (const Assumption& one : all_) {
+    if (one.kind().is_remark) texts.push_back(one.sentence());
+  }
+  return texts;
+}
+
 }  // namespace paceline

@@ -12,9 +12,11 @@ namespace paceline {
 // is one constant, beside the code that assumes it, and known by its address.
 struct AssumptionKind {
   std::string_view sentence;
+  bool is_remark;  // of what was given: every report shows it
 
   AssumptionKind() = delete;
-  constexpr explicit AssumptionKind(std::string_view words) : sentence(words) {}
+  constexpr explicit AssumptionKind(std::string_view words, bool remark = false)
+      : sentence(words), is_remark(remark) {}
   AssumptionKind(const AssumptionKind&) = delete;
   AssumptionKind& operator=(const AssumptionKind&) = delete;
 };
@@ -51,6 +53,7 @@ class Assumptions {
   [[nodiscard]] bool has(const AssumptionKind& kind) const;
   [[nodiscard]] bool empty() const { return all_.empty(); }
   [[nodiscard]] std::vector<std::string> sentences() const;
+  [[nodiscard]] std::vector<std::string> remarks() const;  // those of them whose kind is one
 
  private:
   std::vector<Assumption> all_;

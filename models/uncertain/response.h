@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct Place {
   // Numbers of the workload, and of what gives the links: 0 for those that are asked about.
   // Different numbers have nothing to do with each other.
   std::uint32_t workload = 0, links = 0;
-  std::uint64_t computes = 0;  // likewise of the network, device and precision: a hash
+  std::string computes = {};  // likewise of the network, device and precision
 
   [[nodiscard]] bool is_alone() const { return log2_ranks == 0; }
 

@@ -32,7 +32,8 @@ settings::Version version_of(const Field& field) {
 // Subject: the section. Then the owner as it was and is, and the keys with their values.
 constexpr AssumptionKind of_another{
     "{}: left out, because it was given for {} and this run has {}: {}; to keep it, give it "
-    "beside that"};
+    "beside that",
+    true};
 
 bool takes_automatic(const Key& key) { return says(key, automatic); }
 

@@ -111,7 +111,8 @@ inline constexpr AssumptionKind unmeasured_speed{
 // The same, where measurements on other devices inform it.
 inline constexpr AssumptionKind carried_speed{
     "{}: {} carried over to {}: {} times the modelled step ({} to +{} %); to settle it, "
-    "measure one such GPU"};
+    "measure one such GPU",
+    true};
 // The same, where launching kernels takes as long as running them, or longer.
 inline constexpr AssumptionKind bound_by_launches{
     "{}: the CPU takes {} to launch a step's kernels and the GPU {} to run them, so smaller "

@@ -100,7 +100,7 @@ struct PointOutcome {
   double nic_efficiency = 1;        // the part of it that flows reach: hosts over TCP
   double samples_per_step = 0;
   PointSetup setup;
-  std::vector<std::string> assumptions;
+  std::vector<std::string> assumptions, remarks;  // remarks are among them
   // At most one of the two; neither of a point that is to be measured alone.
   std::optional<Prediction> predicted;
   std::optional<PointFailure> failure;

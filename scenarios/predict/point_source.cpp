@@ -25,6 +25,7 @@ PointOutcome outcome_of(const ScenarioFile& file, const PreparedPoint& prepared)
   outcome.memory = prepared.memory;
   outcome.device_memory = prepared.device.memory;
   outcome.assumptions = prepared.assumptions.sentences();
+  outcome.remarks = prepared.assumptions.remarks();
   outcome.measured = file.measured(point);
   return outcome;
 }

@@ -200,9 +200,8 @@ uncertain::Place place_of(const Scenario& scenario) {
   const std::optional<double>& spread = cluster.intra_node.box_spread;
   if (over_pcie && spread && place.node != LinkClass::measured) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
-  place.computes = std::hash<std::string>{}(fmt::format("{} {} {}", scenario.workload.name,
-                                                        scenario.workload.device.name,
-                                                        paceline::to_text(scenario.precision)));
+  place.computes = fmt::format("{} {} {}", scenario.workload.name, scenario.workload.device.name,
+                               paceline::to_text(scenario.precision));
   place.compute_is_measured = scenario.compute_ratio <= measured_compute;
   return place;
 }
@@ -260,70 +259,91 @@ PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall
   return prepared;
 }
 
+namespace {
+
+// The strategy's step: its calls are not planned yet.
+training::BuiltStep step_of(const Scenario& scenario, const training::StrategyRequest& request) {
+  training::BuiltStep built = build_step(*scenario.strategy, request);
+  const bool has_copies = scenario.one_gpu_is_wrapped && scenario.cluster.ranks() > RankCount(1);
+  if (has_copies) training::take_out_copies(built.program);
+  return built;
+}
+
+Seconds time_at_peak_of(const Scenario& scenario,
+                        const std::optional<training::GpuMemory>& memory) {
+  if (!scenario.network) return Seconds(0);
+  const workload::Workload& work = scenario.workload;
+  // A time that is given for the optimizer is believed.
+  const Bytes kept = memory ? memory->model.optimizer : Bytes(0);
+  const Seconds states = std::min(kept * 2 / work.device.memory_bandwidth, work.optimizer);
+  return workload::time_at_peak(*scenario.network,
+                                work.batch_per_gpu * scenario.training.gradient_accumulation,
+                                scenario.precision, work.device, states);
+}
+
+// The point without its program and without what is assumed of several GPUs.
+PreparedPoint described_point(const Scenario& scenario, const training::StrategyRequest& request,
+                              std::uint64_t id) {
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const double samples = static_cast<double>(scenario.workload.batch_per_gpu) * passes;
+  auto memory = training::memory_of(*scenario.strategy, request);
+  const Seconds at_peak = time_at_peak_of(scenario, memory);
+  PreparedPoint point{.point = placed(scenario, id),
+                      .one_gpu_step = plain_step_time(request),
+                      .time_at_peak = at_peak,
+                      .samples_per_step = samples * scenario.cluster.ranks().value(),
+                      .setup = setup_of(scenario),
+                      .launches = scenario.launches,
+                      .place = place_of(scenario),
+                      .contention = contention_of(scenario),
+                      .channels = channels_of(scenario),
+                      .device = scenario.workload.device,
+                      .memory = std::move(memory),
+                      .real = scenario.real};
+  if (scenario.traced) point.traced = range_of_traced(scenario);
+  if (!has_gpu_overheads(scenario) || scenario.training.host.any()) return point;
+  point.gradients = static_cast<double>(training::gradient_tensors(scenario.workload).size());
+  if (scenario.network) {
+    point.launched = launch_time(*scenario.network, passes, workload::known_attained());
+  }
+  return point;
+}
+
+// Calls as the library or logs have them, and the servers that they need.
+void plan(const Calibration* calibration, const Scenario& scenario, PreparedPoint& prepared) {
+  if (calibration != nullptr) {
+    plan_calibrated_calls(*calibration, scenario, prepared);
+  } else {
+    plan_calls(scenario, prepared);
+    if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
+  }
+  const topology::Network& network = scenario.cluster.network;
+  const bool is_tcp = network.transport == topology::Transport::tcp;
+  prepared.point.cluster.servers = separate_servers(prepared.point);
+  if (prepared.point.cluster.servers > 0) prepared.place.hides_behind_slow = is_tcp;
+  if (is_tcp && scenario.cluster.nodes > 1 && network.efficiency == 1 && !scenario.tcp_rate) {
+    prepared.assumptions.add({no_tcp_limits, "network"});
+  }
+}
+
+}  // namespace
+
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration,
                       const Occasion& occasion) {
-  PreparedPoint prepared{};
   training::StrategyRequest request = strategy_request(scenario);
   request.purpose = occasion.purpose;
   request.earlier = occasion.earlier;
-  training::BuiltStep built = build_step(*scenario.strategy, request);
-  prepared.point = placed(scenario, id);
-  prepared.point.program = std::move(built.program);
-  if (scenario.one_gpu_is_wrapped && scenario.cluster.ranks() > RankCount(1)) {
-    training::take_out_copies(prepared.point.program);
-  }
-  prepared.assumptions = std::move(built.assumptions);
+  training::BuiltStep step = step_of(scenario, request);
+  PreparedPoint prepared = described_point(scenario, request, id);
+  prepared.point.program = std::move(step.program);
+  prepared.assumptions = std::move(step.assumptions);
   prepared.assumptions.add(scenario.assumptions);
-  prepared.place = place_of(scenario);
   prepared.place.is_unmeasured_strategy = prepared.assumptions.has(training::unmeasured_strategy);
-  if (has_gpu_overheads(scenario) && !scenario.training.host.any()) {
-    prepared.gradients = static_cast<double>(training::gradient_tensors(scenario.workload).size());
-    if (scenario.network) {
-      prepared.launched = launch_time(*scenario.network, scenario.training.gradient_accumulation,
-                                      workload::known_attained());
-    }
-  }
-  prepared.contention = contention_of(scenario);
-  prepared.channels = channels_of(scenario);
-  prepared.device = scenario.workload.device;
-  prepared.memory = training::memory_of(*scenario.strategy, request);
-  prepared.real = scenario.real;
-  prepared.launches = scenario.launches;
-  if (scenario.traced) prepared.traced = range_of_traced(scenario);
-  prepared.setup = setup_of(scenario);
-  if (calibration == nullptr) {
-    plan_calls(scenario, prepared);
-    if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
-  } else {
-    plan_calibrated_calls(*calibration, scenario, prepared);
-  }
-  prepared.point.cluster.servers = separate_servers(prepared.point);
-  if (prepared.point.cluster.servers > 0) {
-    prepared.place.hides_behind_slow =
-        scenario.cluster.network.transport == topology::Transport::tcp;
-  }
+  plan(calibration, scenario, prepared);
   // Ranks that really run are slower and faster by themselves.
   const bool is_predicted = occasion.purpose == training::Purpose::prediction;
   const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
   prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
-  const std::uint32_t passes = scenario.training.gradient_accumulation;
-  prepared.one_gpu_step = plain_step_time(request);
-  if (scenario.network) {
-    // A time that is given for the optimizer is believed.
-    const Bytes kept = prepared.memory ? prepared.memory->model.optimizer : Bytes(0);
-    const Seconds states =
-        std::min(kept * 2 / scenario.workload.device.memory_bandwidth, scenario.workload.optimizer);
-    prepared.time_at_peak =
-        workload::time_at_peak(*scenario.network, scenario.workload.batch_per_gpu * passes,
-                               scenario.precision, scenario.workload.device, states);
-  }
-  prepared.samples_per_step = static_cast<double>(scenario.workload.batch_per_gpu) * passes *
-                              scenario.cluster.ranks().value();
-  if (scenario.cluster.network.transport == topology::Transport::tcp &&
-      scenario.cluster.nodes > 1 && scenario.cluster.network.efficiency == 1 &&
-      !scenario.tcp_rate) {
-    prepared.assumptions.add({no_tcp_limits, "network"});
-  }
   return prepared;
 }
 

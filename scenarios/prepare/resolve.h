@@ -29,13 +29,13 @@ struct PreparedPoint {
   Seconds time_at_peak;     // workload::time_at_peak of one GPU's step; 0: not known
   double samples_per_step;  // of all ranks
   PointSetup setup;
-  Assumptions assumptions;
-  RatioRange traced;  // what a replay's interval has at least: how much traced steps differ
+  Assumptions assumptions = {};
+  RatioRange traced = {};  // what a replay's interval has at least: how much traced steps differ
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it
   uncertain::Place place;           // among points of its machine
   // What a host's thread launches on GPUs for one GPU's step, about, and whose hooks it runs on
   // several; 0 where the scenario says what its host takes.
-  Seconds launched;
+  Seconds launched{0};
   double gradients = 0;
   bool is_measured = false;  // its file, or the command line, has a measured row of it
   Contention contention;

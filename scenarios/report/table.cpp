@@ -25,7 +25,8 @@ namespace {
 
 // Remarks by how much they may change a decision: faults, next steps, then sources of figures.
 namespace weight {
-constexpr int does_not_fit = 8, contradiction = 7, bound = 6, error = 5, measure_next = 4;
+constexpr int does_not_fit = 9, contradiction = 8, replaced = 7, bound = 6, error = 5;
+constexpr int measure_next = 4;
 constexpr int widest = 3, network = 2, losses = 2, source = 1;
 }  // namespace weight
 
@@ -369,6 +370,17 @@ std::string points_of(const std::string& text, const std::vector<PointOutcome>& 
   return fmt::format(" (at {} of {} points)", having.size(), outcomes.size());
 }
 
+// Of values that were given for another run than this one.
+void add_replaced(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+  std::set<std::string> known;
+  for (const PointOutcome& one : outcomes) {
+    for (const std::string& text : one.remarks) {
+      if (known.insert(text).second)
+        remarks.add(weight::replaced, text + points_of(text, outcomes));
+    }
+  }
+}
+
 }  // namespace
 
 void write_table(std::ostream& out, const ScenarioFile& file,
@@ -386,6 +398,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_bound(remarks, outcomes);
   add_error(remarks, outcomes);
   add_contradictions(remarks, outcomes);
+  add_replaced(remarks, outcomes);
   add_sources(remarks, file, outcomes);
   add_network(remarks, file, outcomes);
   add_losses(remarks, outcomes);

@@ -35,7 +35,7 @@ double of_one(Unknown quantity, const Place& place) {
 
 TEST(Covariance, OfComputeIsOfHowSureBothAre) {
   EXPECT_DOUBLE_EQ(between(Unknown::compute, {.compute = 0.2}, {.compute = 0.3}), 0.04);
-  EXPECT_EQ(between(Unknown::compute, {.compute = 0.2}, {.compute = 0.2, .computes = 1}), 0);
+  EXPECT_EQ(between(Unknown::compute, {.compute = 0.2}, {.compute = 0.2, .computes = "other"}), 0);
   EXPECT_DOUBLE_EQ(of_one(Unknown::compute, {.compute = 0.2}), 0.04);
 }
 

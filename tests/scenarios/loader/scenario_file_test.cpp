@@ -169,7 +169,7 @@ TEST(Settings, GoInOrderTheLastOneOfAPathCounts) {
 
 TEST(Settings, ReachIntoMapsOfRanks) {
   const auto file = with_end("ranks: {slowdown: {1: 2}}\n", {{"ranks.slowdown.3", "1.5"}});
-  EXPECT_EQ(file.scenario(0).slowdown, (std::map<std::uint32_t, double>{{1, 2.0}, {3, 1.5}}));
+  EXPECT_EQ(file.scenario(0).ranks.slowdown, (std::map<std::uint32_t, double>{{1, 2.0}, {3, 1.5}}));
 }
 
 TEST(Settings, ReachIntoListsOfLayersByNumber) {
@@ -187,8 +187,8 @@ TEST(Settings, ReplaceAWholeSection) {
 // An axis may be any path that a setting may be: here the slowdown of one rank.
 TEST(Settings, MeanTheSameAsAxes) {
   const auto file = with_end("sweep: {ranks.slowdown.3: [1, 1.5]}\n");
-  EXPECT_EQ(file.scenario(0).slowdown.at(3), 1);
-  EXPECT_EQ(file.scenario(1).slowdown.at(3), 1.5);
+  EXPECT_EQ(file.scenario(0).ranks.slowdown.at(3), 1);
+  EXPECT_EQ(file.scenario(1).ranks.slowdown.at(3), 1.5);
 }
 
 std::string measured(const std::string& points) {

@@ -213,7 +213,7 @@ TEST(Tables, HaveTheDefaultsOfTheStructs) {
   EXPECT_EQ(loaded.other_jobs.placement, plain.other_jobs.placement);
   EXPECT_EQ(loaded.fidelity, plain.fidelity);
   EXPECT_EQ(loaded.seed, plain.seed);
-  EXPECT_EQ(loaded.jitter, plain.jitter);
+  EXPECT_EQ(loaded.ranks.jitter, plain.ranks.jitter);
   EXPECT_EQ(loaded.training.gradient_accumulation, plain.training.gradient_accumulation);
 }
 
