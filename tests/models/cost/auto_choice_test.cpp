@@ -6,7 +6,7 @@
 #include <string>
 
 namespace paceline::cost {
-namespace {
+namespace auto_choice_test {
 
 // An all-reduce of 4 MB over eight GPUs, whose algorithm is to be chosen.
 ResolvedPoint automatic_call() {
@@ -65,5 +65,5 @@ TEST(AutomaticChoice, IsNoneWhereAPredictionFails) {
                Killed);
 }
 
-}  // namespace
+}  // namespace auto_choice_test
 }  // namespace paceline::cost

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace paceline::cost {
-namespace {
+namespace bounds_test {
 
 using collectives::Collective;
 using training::CollectiveCall;
@@ -135,5 +135,5 @@ TEST(LeastTimes, AreNoneOfWhatIsNotTold) {
   EXPECT_EQ(least_times(four_nodes(), call).network, Seconds(0));
 }
 
-}  // namespace
+}  // namespace bounds_test
 }  // namespace paceline::cost

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace paceline::cost {
-namespace {
+namespace calls_alone_test {
 
 using collectives::Collective;
 using training::CollectiveCall;
@@ -68,5 +68,5 @@ TEST(CallsAlone, MayBeEmpty) {
   EXPECT_EQ(call_of(point.program.operations[0])->known()->time, Seconds(2));
 }
 
-}  // namespace
+}  // namespace calls_alone_test
 }  // namespace paceline::cost

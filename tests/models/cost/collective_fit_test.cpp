@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace paceline::cost {
-namespace {
+namespace collective_fit_test {
 
 using collectives::Collective;
 using P = StructureParameters;
@@ -250,5 +250,5 @@ TEST(CollectiveFit, IsLessSureOfRingsThatCrossWhatNoSampleDoes) {
   }
 }
 
-}  // namespace
+}  // namespace collective_fit_test
 }  // namespace paceline::cost

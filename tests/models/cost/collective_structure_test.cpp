@@ -7,7 +7,7 @@
 #include <utility>
 
 namespace paceline::cost {
-namespace {
+namespace collective_structure_test {
 
 using collectives::Collective;
 using P = StructureParameters;
@@ -102,5 +102,5 @@ TEST(CollectiveStructure, GrowsWithTheSize) {
   }
 }
 
-}  // namespace
+}  // namespace collective_structure_test
 }  // namespace paceline::cost

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace paceline::cost {
-namespace {
+namespace composed_step_test {
 
 using training::CollectiveCall;
 using training::LaneKind;
@@ -53,5 +53,5 @@ TEST(ComposedStepDeathTest, BreaksItsContractForACallOfUnknownTime) {
   EXPECT_DEATH((void)trace_of(unknown), "contract broken");
 }
 
-}  // namespace
+}  // namespace composed_step_test
 }  // namespace paceline::cost

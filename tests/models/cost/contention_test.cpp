@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace paceline::cost {
-namespace {
+namespace contention_test {
 
 using training::OperationKind;
 
@@ -257,5 +257,5 @@ TEST(AssumedSlowdown, IsNoneWithoutCalls) {
   EXPECT_EQ(assumed_slowdown(without, RankCount(2), device_of_80(), 8), 1);
 }
 
-}  // namespace
+}  // namespace contention_test
 }  // namespace paceline::cost

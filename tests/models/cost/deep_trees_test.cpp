@@ -7,7 +7,7 @@
 #include "models/cost/calls_alone.h"
 
 namespace paceline::cost {
-namespace {
+namespace deep_trees_test {
 
 using collectives::Collective;
 using training::CollectiveCall;
@@ -73,5 +73,5 @@ TEST(DeepTrees, AreOnlyThoseThatCannotBeFollowed) {
   EXPECT_FALSE(shallow_trees(ResolvedPoint{}));
 }
 
-}  // namespace
+}  // namespace deep_trees_test
 }  // namespace paceline::cost

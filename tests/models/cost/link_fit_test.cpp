@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace paceline::cost {
-namespace {
+namespace link_fit_test {
 
 using Samples = std::vector<LinkSample>;
 using TimeOf = std::function<double(double bytes)>;
@@ -179,5 +179,5 @@ TEST(LinkPlace, HasTheNamesOfAScenariosKeys) {
   EXPECT_FALSE(from_text<LinkPlace>("nodes"));
 }
 
-}  // namespace
+}  // namespace link_fit_test
 }  // namespace paceline::cost

@@ -17,7 +17,7 @@
 #include "models/training/call_plan.h"
 
 namespace paceline::cost::nccl {
-namespace {
+namespace more_bandwidth_test {
 
 using collectives::Collective;
 using topology::Cluster;
@@ -189,5 +189,5 @@ TEST(MoreNics, AreUsedByOneChannelOfCollNetDirect) {
   EXPECT_NEAR(bytes(many, {.most = 1}) / bytes(many, {}), 192.0 / 20, 1e-2);
 }
 
-}  // namespace
+}  // namespace more_bandwidth_test
 }  // namespace paceline::cost::nccl

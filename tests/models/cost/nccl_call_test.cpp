@@ -11,7 +11,7 @@
 #include "models/topology/fabric.h"
 
 namespace paceline::cost::nccl {
-namespace {
+namespace nccl_call_test {
 
 using collectives::Collective;
 using topology::Cluster;
@@ -594,5 +594,5 @@ TEST(NcclCall, TakesAProtocolThatIsAskedFor) {
   }
 }
 
-}  // namespace
+}  // namespace nccl_call_test
 }  // namespace paceline::cost::nccl

@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace paceline::cost::nccl {
-namespace {
+namespace nccl_tuning_test {
 
 using collectives::Collective;
 
@@ -187,5 +187,5 @@ TEST(NcclTuning, TakesTheNearestReleaseThatIsModelled) {
   EXPECT_EQ(Release::nearest(40).minor, 30U);
 }
 
-}  // namespace
+}  // namespace nccl_tuning_test
 }  // namespace paceline::cost::nccl

@@ -5,7 +5,7 @@
 #include "models/cost/nccl_call.h"
 
 namespace paceline::cost::nccl {
-namespace {
+namespace pcie_boxes_test {
 
 using topology::Cluster;
 using topology::IntraNodeKind;
@@ -47,5 +47,5 @@ TEST(NcclOnPcieBoxes, IsNoSurerThanTheClassOfItsBox) {
   EXPECT_DOUBLE_EQ(above_plan(box).range.low, known.low);
 }
 
-}  // namespace
+}  // namespace pcie_boxes_test
 }  // namespace paceline::cost::nccl

@@ -10,7 +10,7 @@
 #include "tests/models/topology/clusters.h"
 
 namespace paceline::cost {
-namespace {
+namespace plan_cost_test {
 
 using collectives::Collective;
 using collectives::Plan;
@@ -318,5 +318,5 @@ TEST(FinishTimesDeathTest, BreakTheirContractWithoutAStartARank) {
   EXPECT_DEATH((void)finish_times(plan, fabric, element_size, one), "contract broken");
 }
 
-}  // namespace
+}  // namespace plan_cost_test
 }  // namespace paceline::cost

@@ -6,7 +6,7 @@
 #include "models/cost/collective_structure.h"
 
 namespace paceline::cost {
-namespace {
+namespace ring_parts_test {
 
 using topology::Cluster;
 using topology::IntraNodeKind;
@@ -123,5 +123,5 @@ TEST(RingParts, KnowWhatADescribedNetworkCarries) {
   EXPECT_FALSE(ring_parts_of(node).between_nodes());
 }
 
-}  // namespace
+}  // namespace ring_parts_test
 }  // namespace paceline::cost

@@ -11,7 +11,7 @@
 #include "models/training/call_plan.h"
 
 namespace paceline::cost {
-namespace {
+namespace switch_rounds_test {
 
 using collectives::Collective;
 
@@ -170,5 +170,5 @@ TEST(SwitchRounds, AreAsLongAsTheLinksOfThePlanAreBusy) {
   }
 }
 
-}  // namespace
+}  // namespace switch_rounds_test
 }  // namespace paceline::cost

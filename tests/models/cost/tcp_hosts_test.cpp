@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace paceline::cost {
-namespace {
+namespace tcp_hosts_test {
 
 constexpr std::uint32_t recent = 28;
 
@@ -106,5 +106,5 @@ TEST(TcpHosts, AMeasuredStreamIsTheMostThatVirtualMachinesCarry) {
   expect_rate(virtual_with(0.3), 0.3, 0.3, 0.3);
 }
 
-}  // namespace
+}  // namespace tcp_hosts_test
 }  // namespace paceline::cost

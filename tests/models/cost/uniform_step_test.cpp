@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace paceline::cost {
-namespace {
+namespace uniform_step_test {
 
 using training::LaneKind;
 using training::Operation;
@@ -113,5 +113,5 @@ TEST(UniformStep, HasOneLaneOfCallsAndOneSlot) {
   EXPECT_FALSE(UniformStep::fits(program));
 }
 
-}  // namespace
+}  // namespace uniform_step_test
 }  // namespace paceline::cost

@@ -8,7 +8,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace failure_test {
 
 // Joins, and notes what on_failure gets.
 std::unique_ptr<Control> join_noting(const Port& port, std::uint32_t rank, std::uint32_t size,
@@ -167,5 +167,5 @@ TEST(Failure, IsNotARankThatIsBusy) {
   EXPECT_EQ(said, std::vector<std::string>(2, "passed"));
 }
 
-}  // namespace
+}  // namespace failure_test
 }  // namespace paceline::real::test

@@ -8,7 +8,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace group_test {
 
 class Group : public testing::TestWithParam<const char*> {};
 
@@ -113,5 +113,5 @@ TEST(Group, PassesLargeMessagesWithoutFallingSilent) {
   EXPECT_EQ(said, std::vector<std::string>(3, "abc"));
 }
 
-}  // namespace
+}  // namespace group_test
 }  // namespace paceline::real::test

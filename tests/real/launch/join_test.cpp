@@ -13,7 +13,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::real::test {
-namespace {
+namespace join_test {
 
 std::string try_to_join(const RankIdentity& identity, const Rendezvous& where,
                         const ControlSettings& limits) {
@@ -252,5 +252,5 @@ TEST(Join, SaysWhichRankDiedMeanwhile) {
   EXPECT_EQ(ranks.line(0).find("rank 1 (pid " + std::to_string(ranks.pid(1)) + " on "), 0u);
 }
 
-}  // namespace
+}  // namespace join_test
 }  // namespace paceline::real::test

@@ -5,7 +5,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace rank_identity_test {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -63,5 +63,5 @@ TEST(RankIdentity, ComplaintsNameVariableAndValue) {
   EXPECT_EQ(complaint({{"OMPI_COMM_WORLD_RANK", "1"}}).substr(0, 22), "OMPI_COMM_WORLD_RANK=1");
 }
 
-}  // namespace
+}  // namespace rank_identity_test
 }  // namespace paceline::real::test

@@ -5,7 +5,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace rendezvous_test {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -61,5 +61,5 @@ TEST(Rendezvous, RefusesWhatIsNone) {
   EXPECT_THROW((void)parsed("env://", {{"MASTER_ADDR", "a"}, {"MASTER_PORT", "http"}}), UsageError);
 }
 
-}  // namespace
+}  // namespace rendezvous_test
 }  // namespace paceline::real::test

@@ -10,7 +10,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace secret_test {
 
 // RFC 4231, cases 1, 2 and 6.
 TEST(Secret, ItsHmacIsThatOfTheStandard) {
@@ -118,5 +118,5 @@ TEST(Secret, StrangersEndNoRun) {
   EXPECT_EQ(said, std::vector<std::string>(2, "joined"));
 }
 
-}  // namespace
+}  // namespace secret_test
 }  // namespace paceline::real::test

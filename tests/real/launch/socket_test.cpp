@@ -5,7 +5,7 @@
 #include <fstream>
 
 namespace paceline::real::test {
-namespace {
+namespace socket_test {
 
 TEST(FreePort, IsNoneThatTheKernelGivesOutByItself) {
   std::uint32_t first_given_by_kernel = 0;
@@ -18,5 +18,5 @@ TEST(FreePort, IsNoneThatTheKernelGivesOutByItself) {
   EXPECT_NE(free_port(), port);
 }
 
-}  // namespace
+}  // namespace socket_test
 }  // namespace paceline::real::test

@@ -8,7 +8,7 @@
 #include "tests/real/launch/ranks.h"
 
 namespace paceline::real::test {
-namespace {
+namespace spawn_test {
 
 std::string text_of(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -225,5 +225,5 @@ TEST(Spawn, EndsAllWhenARankIsKilledAndSaysSoOnce) {
   }
 }
 
-}  // namespace
+}  // namespace spawn_test
 }  // namespace paceline::real::test

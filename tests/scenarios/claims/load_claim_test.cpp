@@ -8,7 +8,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::claims {
-namespace {
+namespace load_claim_test {
 
 using test::changed;
 using test::Folder;
@@ -95,5 +95,5 @@ TEST(LoadClaim, RefusesBadClaimsInOneLine) {
                        "bucket-cap-100-resnet50?");
 }
 
-}  // namespace
+}  // namespace load_claim_test
 }  // namespace paceline::claims

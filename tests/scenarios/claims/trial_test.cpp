@@ -7,7 +7,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::claims {
-namespace {
+namespace trial_test {
 
 using test::changed;
 using test::small_scenario;
@@ -128,5 +128,5 @@ TEST(Trial, LeavesOutWhatDoesNotFitItsGpu) {
   EXPECT_EQ(trials.at(0).left_out.rfind("does not fit: ", 0), 0U) << trials[0].left_out;
 }
 
-}  // namespace
+}  // namespace trial_test
 }  // namespace paceline::claims

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace paceline::claims {
-namespace {
+namespace verdict_test {
 
 // A claim of 10 % or more at each pair of latency and GPUs; `values` in the order of the grid, -1
 // for a condition that does not count.
@@ -115,5 +115,5 @@ TEST(Verdict, WritesRanges) {
   EXPECT_EQ(to_text(Quantity::time_saved, Range{std::nullopt, 0.1}), "10.0 % or less");
 }
 
-}  // namespace
+}  // namespace verdict_test
 }  // namespace paceline::claims

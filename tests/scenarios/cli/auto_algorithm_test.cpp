@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace auto_algorithm_test {
 
 using collectives::Collective;
 using nlohmann::json;
@@ -137,5 +137,5 @@ TEST(ChosenAlgorithm, IsNamedInEachRowOfACollectivesTable) {
   }
 }
 
-}  // namespace
+}  // namespace auto_algorithm_test
 }  // namespace paceline::test

@@ -10,7 +10,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_folders_test {
 
 namespace fs = std::filesystem;
 
@@ -88,5 +88,5 @@ TEST_F(CalibrateFolders, SayHowATableMadeByHandIsWritten) {
                  "paceline: mine.txt: is in no known format; of a table of collectives write");
 }
 
-}  // namespace
+}  // namespace calibrate_folders_test
 }  // namespace paceline::test

@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_learnt_test {
 
 using Arguments = std::vector<std::string>;
 
@@ -179,5 +179,5 @@ TEST_F(CalibrateLearnt, LeavesLinksToLogsBesideIt) {
   EXPECT_EQ(run.out.find("the network 1."), std::string::npos) << run.out;
 }
 
-}  // namespace
+}  // namespace calibrate_learnt_test
 }  // namespace paceline::test

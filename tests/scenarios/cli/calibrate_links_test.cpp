@@ -10,7 +10,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_links_test {
 
 const std::string fixtures = std::string(PACELINE_SOURCE_DIR) + "/tests/fixtures/ping_pong/";
 
@@ -134,5 +134,5 @@ TEST_F(CalibrateLinks, AreNoLogsToValidate) {
                  "paceline: " + table + ": is a ping-pong, not a log of collectives");
 }
 
-}  // namespace
+}  // namespace calibrate_links_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_machine_test {
 
 using nlohmann::json;
 
@@ -119,5 +119,5 @@ TEST_F(CalibrateMachine, IsOneThatIsKnown) {
   expect_refused(calibrate({"--cluster", "absent.yaml"}), "paceline: ");
 }
 
-}  // namespace
+}  // namespace calibrate_machine_test
 }  // namespace paceline::test

@@ -7,7 +7,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_measured_test {
 
 // Gradients of six sizes, 1 KiB to 1 MiB, each reduced by itself.
 constexpr const char* six_sizes = R"(schema: paceline/1
@@ -42,5 +42,5 @@ TEST(CalibrateMeasured, TakesWhatMeasureWrote) {
       << run.out;
 }
 
-}  // namespace
+}  // namespace calibrate_measured_test
 }  // namespace paceline::test

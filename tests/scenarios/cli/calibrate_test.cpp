@@ -9,7 +9,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace calibrate_test {
 
 using nlohmann::json;
 
@@ -193,5 +193,5 @@ TEST(CalibrateInspector, JoinsTheFilesOfRanks) {
   EXPECT_NE(alone.out.find("12 of 12 calls lack ranks"), std::string::npos) << alone.out;
 }
 
-}  // namespace
+}  // namespace calibrate_test
 }  // namespace paceline::test

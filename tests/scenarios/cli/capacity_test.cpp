@@ -11,7 +11,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline {
-namespace {
+namespace capacity_test {
 
 using nlohmann::json;
 using test::Ended;
@@ -197,5 +197,5 @@ TEST_F(Capacity, RefusesWhatItCannotAnswerInOneLine) {
   }
 }
 
-}  // namespace
+}  // namespace capacity_test
 }  // namespace paceline

@@ -7,7 +7,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace check_test {
 
 Ended check(const std::vector<std::string>& options) {
   const Folder folder;
@@ -55,5 +55,5 @@ TEST(Check, RefusesAMillionGpus) {
   EXPECT_LT(ended.peak_kib, 200 << 10);
 }
 
-}  // namespace
+}  // namespace check_test
 }  // namespace paceline::test

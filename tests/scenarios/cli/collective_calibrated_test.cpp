@@ -12,7 +12,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::test {
-namespace {
+namespace collective_calibrated_test {
 
 using nlohmann::json;
 
@@ -94,5 +94,5 @@ TEST(CollectiveCalibrated, RefusesAnotherMachinesMesh) {
       "part of its links than this cluster's; calibrate again with --cluster of this machine");
 }
 
-}  // namespace
+}  // namespace collective_calibrated_test
 }  // namespace paceline::test

@@ -10,7 +10,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace collective_measured_test {
 
 using nlohmann::json;
 using Arguments = std::vector<std::string>;
@@ -193,5 +193,5 @@ TEST(CollectivePredicted, CountsAsNcclTestsDo) {
       << ended.out;
 }
 
-}  // namespace
+}  // namespace collective_measured_test
 }  // namespace paceline::test

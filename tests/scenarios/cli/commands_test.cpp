@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace commands_test {
 
 using nlohmann::json;
 using Numbers = std::vector<std::uint64_t>;
@@ -445,5 +445,5 @@ TEST(Collective, EndsWhenTheNextSizeIsTooLargeForAnyType) {
   EXPECT_LT(ended.cpu_seconds, 5);
 }
 
-}  // namespace
+}  // namespace commands_test
 }  // namespace paceline::test

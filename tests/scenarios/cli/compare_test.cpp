@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace compare_test {
 
 using nlohmann::json;
 
@@ -212,5 +212,5 @@ TEST_F(Compare, RefusesFilesThatAreNotThere) {
                  "paceline: --side: chooses ");
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace paceline::test

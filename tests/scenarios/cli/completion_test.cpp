@@ -9,7 +9,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::cli {
-namespace {
+namespace completion_test {
 
 using test::Folder;
 using test::paceline;
@@ -74,5 +74,5 @@ TEST(Completion, IsPrintedByItsCommand) {
   test::expect_refused(paceline({"completion", "tcsh"}, folder.path()), "paceline: ");
 }
 
-}  // namespace
+}  // namespace completion_test
 }  // namespace paceline::cli

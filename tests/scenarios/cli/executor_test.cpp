@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace executor_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -403,5 +403,5 @@ TEST_F(Executor, RefusesArgumentsAndLinesThatAreNoPoints) {
   EXPECT_NE(garbage.err.find("paceline-sim: not a point: "), std::string::npos) << garbage.err;
 }
 
-}  // namespace
+}  // namespace executor_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::cli {
-namespace {
+namespace help_test {
 
 using test::Ended;
 using test::Folder;
@@ -119,5 +119,5 @@ TEST(Suggestions, AreOfCommandsAndOptions) {
             "paceline: --jobs: Value 0 not in range 1 to 1024; see paceline run --help\n");
 }
 
-}  // namespace
+}  // namespace help_test
 }  // namespace paceline::cli

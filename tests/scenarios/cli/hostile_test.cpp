@@ -16,7 +16,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace hostile_test {
 
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
@@ -386,5 +386,5 @@ TEST_F(Hostile, LineEndsOfOtherSystemsAreNone) {
   expect_cases(0);
 }
 
-}  // namespace
+}  // namespace hostile_test
 }  // namespace paceline::test

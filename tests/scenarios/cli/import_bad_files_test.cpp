@@ -10,7 +10,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace import_bad_files_test {
 
 const std::string fixtures = PACELINE_SOURCE_DIR "/tests/fixtures/";
 
@@ -145,5 +145,5 @@ TEST(ImportBadFiles, LeaveStreamsOfGoodOnesReadable) {
   }
 }
 
-}  // namespace
+}  // namespace import_bad_files_test
 }  // namespace paceline::test

@@ -8,7 +8,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace import_records_test {
 
 const std::string fixtures = std::string(PACELINE_SOURCE_DIR) + "/tests/fixtures/";
 
@@ -69,5 +69,5 @@ TEST(ImportNsys, NamesReportsThatOnlyItsProgramsRead) {
   EXPECT_NE(ended.err.find("nsys export --type sqlite"), std::string::npos) << ended.err;
 }
 
-}  // namespace
+}  // namespace import_records_test
 }  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace import_test {
 
 using nlohmann::json;
 
@@ -248,5 +248,5 @@ TEST(Import, PrintsLogsOfCollectivesAndJoinsThoseOfRanks) {
   EXPECT_EQ(logs[0].at("ranks"), 8);
 }
 
-}  // namespace
+}  // namespace import_test
 }  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace import_waits_test {
 
 using nlohmann::json;
 
@@ -69,5 +69,5 @@ TEST(ImportHorovodTimeline, PrintsWhatTheEngineDidAndItsKeys) {
   EXPECT_NE(ended.out.find("\n  training.cycle_time: 5ms\n"), std::string::npos) << ended.out;
 }
 
-}  // namespace
+}  // namespace import_waits_test
 }  // namespace paceline::test

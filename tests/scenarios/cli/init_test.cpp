@@ -8,7 +8,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::test {
-namespace {
+namespace init_test {
 
 TEST(Init, WritesAScenarioThatCheckTakes) {
   const Folder folder;
@@ -78,5 +78,5 @@ TEST(Init, TakesWhatATraceSays) {
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
 }
 
-}  // namespace
+}  // namespace init_test
 }  // namespace paceline::test

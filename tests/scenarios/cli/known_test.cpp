@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace known_test {
 
 using nlohmann::json;
 using test::changed;
@@ -127,5 +127,5 @@ TEST_F(KnownOption, SaysInOneLineWhatIsWrong) {
                  std::string("paceline: --known ") + row + ": has no effect: --leave-out ");
 }
 
-}  // namespace
+}  // namespace known_test
 }  // namespace paceline

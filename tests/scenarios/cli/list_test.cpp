@@ -11,7 +11,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace list_test {
 
 TEST(List, HasAllThatIsShipped) {
   const Folder folder;
@@ -54,5 +54,5 @@ TEST(List, SaysWhatThereIsInPlaceOfAnUnknownKind) {
       << ended.err;
 }
 
-}  // namespace
+}  // namespace list_test
 }  // namespace paceline::test

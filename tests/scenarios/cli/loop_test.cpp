@@ -8,7 +8,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace loop_test {
 
 using nlohmann::json;
 
@@ -70,5 +70,5 @@ TEST(Loop, RefusesWhatItCannotDo) {
   EXPECT_EQ(paceline({"validate"}, folder.path()).exit_code, 2);
 }
 
-}  // namespace
+}  // namespace loop_test
 }  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace measure_test {
 
 using nlohmann::json;
 
@@ -150,5 +150,5 @@ TEST(Measure, WritesATableACsvAndATimeline) {
   EXPECT_TRUE(json::accept(text_of(folder.path() / "t.json")));
 }
 
-}  // namespace
+}  // namespace measure_test
 }  // namespace paceline::test

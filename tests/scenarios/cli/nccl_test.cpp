@@ -10,7 +10,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace nccl_test {
 
 using nlohmann::json;
 
@@ -164,5 +164,5 @@ TEST(Nccl, SimulatesNvlsTreeWithItsLatency) {
   }
 }
 
-}  // namespace
+}  // namespace nccl_test
 }  // namespace paceline::test

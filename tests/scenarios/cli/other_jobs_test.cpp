@@ -15,7 +15,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace other_jobs_test {
 
 using nlohmann::json;
 
@@ -219,5 +219,5 @@ TEST(OtherJobs, AreNoneByDefault) {
   EXPECT_EQ(paceline({"run", "none.yaml"}, folder.path()).exit_code, 0);
 }
 
-}  // namespace
+}  // namespace other_jobs_test
 }  // namespace paceline::test

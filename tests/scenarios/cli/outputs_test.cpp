@@ -7,7 +7,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace outputs_test {
 
 constexpr const char* log_text =
     "# collective: all_reduce\n# GPUs: 2\n# nodes: 2\n"
@@ -165,5 +165,5 @@ TEST_F(Outputs, AreTriedBeforeAnythingIsRun) {
   expect_refused(ended, "paceline: no/folder.json: cannot be written");
 }
 
-}  // namespace
+}  // namespace outputs_test
 }  // namespace paceline::test

@@ -8,7 +8,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::cli {
-namespace {
+namespace plain_output_test {
 
 TEST(PlainOutput, TakesTextInPiecesOfAnySize) {
   std::ostringstream out;
@@ -36,5 +36,5 @@ TEST(PlainOutput, IsThatOfAllCommands) {
   EXPECT_NE(missing.err.find("\\u202e"), std::string::npos) << missing.err;
 }
 
-}  // namespace
+}  // namespace plain_output_test
 }  // namespace paceline::cli

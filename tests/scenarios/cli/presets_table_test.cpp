@@ -10,7 +10,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace presets_table_test {
 
 // What the command prints in the column busbw (GB/s) for an all-reduce of one size.
 std::string printed_busbw(const std::string& preset, const std::string& gpus,
@@ -39,5 +39,5 @@ TEST(PresetsTable, SaysWhatTheCommandPrints) {
   EXPECT_EQ(tabled, shipped);
 }
 
-}  // namespace
+}  // namespace presets_table_test
 }  // namespace paceline::test

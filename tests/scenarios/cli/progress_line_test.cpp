@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::cli {
-namespace {
+namespace progress_line_test {
 
 TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestTakes) {
   EXPECT_EQ(progress_text({2, 5}, Seconds(3), 80), "2/5 points");
@@ -87,5 +87,5 @@ TEST(Columns, SayHowWideTablesAre) {
   EXPECT_LE(widest("1"), 20U);
 }
 
-}  // namespace
+}  // namespace progress_line_test
 }  // namespace paceline::cli

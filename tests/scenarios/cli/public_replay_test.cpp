@@ -11,7 +11,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace public_replay_test {
 
 using nlohmann::json;
 
@@ -56,5 +56,5 @@ TEST(PublicStep, IsThatOfAllEightRanks) {
   EXPECT_NEAR(point["measured"]["step_s"], 20.82e-3, 0.01e-3);
 }
 
-}  // namespace
+}  // namespace public_replay_test
 }  // namespace paceline::test

@@ -14,7 +14,7 @@
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::test {
-namespace {
+namespace replay_test {
 
 using collectives::Collective;
 using nlohmann::json;
@@ -560,5 +560,5 @@ TEST(Replay, HasAsManyGpusAsTheRunHad) {
   EXPECT_NEAR(step_ms(two.at(0)), 20 + 4 + 2, 1e-9);
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace paceline::test

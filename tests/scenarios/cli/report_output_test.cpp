@@ -6,7 +6,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace report_output_test {
 
 class Reports : public testing::Test {
  protected:
@@ -120,5 +120,5 @@ TEST_F(Reports, CountTokensOfLanguageModelsWithin100Columns) {
   EXPECT_LE(out.find('\n', rule + 1) - rule - 1, 100U) << out;
 }
 
-}  // namespace
+}  // namespace report_output_test
 }  // namespace paceline::test

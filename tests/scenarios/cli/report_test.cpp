@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace report_test {
 
 using nlohmann::json;
 
@@ -136,5 +136,5 @@ TEST_F(ReportCommand, AHostileNameStaysAName) {
   EXPECT_EQ(payload_of(text).at("title"), name);
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace paceline::test

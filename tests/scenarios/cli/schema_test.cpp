@@ -8,7 +8,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace schema_test {
 
 TEST(SchemaCommand, PrintsTheSchemaOfEachKindOfFile) {
   const Folder folder;
@@ -37,5 +37,5 @@ TEST(SchemaCommand, KnowsItsKinds) {
   EXPECT_NE(ended.err.find("catalogue"), std::string::npos) << ended.err;
 }
 
-}  // namespace
+}  // namespace schema_test
 }  // namespace paceline::test

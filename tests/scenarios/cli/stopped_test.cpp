@@ -13,7 +13,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace stopped_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -156,5 +156,5 @@ TEST_F(StoppedCommand, LeavesTheResultBeforeWhereNothingIsDone) {
   }
 }
 
-}  // namespace
+}  // namespace stopped_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace streams_test {
 
 const std::string fixtures = PACELINE_SOURCE_DIR "/tests/fixtures/";
 const std::string program = PACELINE_BINARY " ";
@@ -125,5 +125,5 @@ TEST_F(Streams, ThatAreHugeOrNeverEndAreRefusedAtOnce) {
   }
 }
 
-}  // namespace
+}  // namespace streams_test
 }  // namespace paceline::test

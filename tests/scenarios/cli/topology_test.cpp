@@ -7,7 +7,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace topology_test {
 
 std::string fixture(const std::string& name) {
   return std::string(PACELINE_SOURCE_DIR) + "/tests/fixtures/topology/" + name;
@@ -68,5 +68,5 @@ TEST(Topology, EndsInOneLineWhereInputIsBad) {
             0U);
 }
 
-}  // namespace
+}  // namespace topology_test
 }  // namespace paceline::test

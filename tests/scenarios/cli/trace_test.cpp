@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace trace_test {
 
 using nlohmann::json;
 
@@ -115,5 +115,5 @@ TEST(Trace, ThatIsCutOffIsRefusedWithTheByte) {
                  "paceline: cut.trace: line 1: is not JSON, or cut off, at byte ");
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace paceline::test

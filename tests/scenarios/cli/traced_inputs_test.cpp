@@ -11,7 +11,7 @@
 #include "tests/scenarios/refused.h"
 
 namespace paceline::test {
-namespace {
+namespace traced_inputs_test {
 
 using nlohmann::json;
 
@@ -303,5 +303,5 @@ TEST(SeveralSteps, MakeTheIntervalAsWideAsTheyDiffer) {
   EXPECT_GE(point["predicted"]["step_s_high"], 12e-3 * (1 - 1e-9));
 }
 
-}  // namespace
+}  // namespace traced_inputs_test
 }  // namespace paceline::test

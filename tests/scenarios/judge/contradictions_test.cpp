@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace contradictions_test {
 
 using test::changed;
 using test::small_scenario;
@@ -91,5 +91,5 @@ TEST(FoundContradictions, AreInResultsAsJson) {
   }
 }
 
-}  // namespace
+}  // namespace contradictions_test
 }  // namespace paceline

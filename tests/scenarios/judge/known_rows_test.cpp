@@ -7,7 +7,7 @@
 #include "scenarios/judge/left_out.h"
 
 namespace paceline {
-namespace {
+namespace known_rows_test {
 
 using uncertain::LinkClass;
 using uncertain::Unknown;
@@ -126,5 +126,5 @@ TEST(EasyRows, AreWhereBothNullsAreAlike) {
   EXPECT_FALSE(is_easy(row));
 }
 
-}  // namespace
+}  // namespace known_rows_test
 }  // namespace paceline

@@ -7,7 +7,7 @@
 #include "scenarios/errors.h"
 
 namespace paceline {
-namespace {
+namespace left_out_test {
 
 ValidationRow row(const std::string& source, double error_percent) {
   ValidationRow made{"s", "gpus=8", source};
@@ -116,5 +116,5 @@ TEST(LeftOut, SetsApartWhereCommunicationDecides) {
   EXPECT_EQ(judged.sources[1].decisive.points, 0U);
 }
 
-}  // namespace
+}  // namespace left_out_test
 }  // namespace paceline

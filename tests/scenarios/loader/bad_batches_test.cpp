@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace paceline::test {
-namespace {
+namespace bad_batches_test {
 
 TEST(BadBatches, AreRefusedInOneLineThatPointsAtThem) {
   for (const BadScenario& bad : bad_batches) {
@@ -14,5 +14,5 @@ TEST(BadBatches, AreRefusedInOneLineThatPointsAtThem) {
   }
 }
 
-}  // namespace
+}  // namespace bad_batches_test
 }  // namespace paceline::test

@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace bad_input_test {
 
 class BadScenarios : public testing::TestWithParam<BadScenario> {};
 
@@ -295,5 +295,5 @@ std::string command_name(const testing::TestParamInfo<BadCommand>& info) { retur
 INSTANTIATE_TEST_SUITE_P(Settings, BadCommands, testing::ValuesIn(settings), command_name);
 INSTANTIATE_TEST_SUITE_P(Usage, BadCommands, testing::ValuesIn(usage), command_name);
 
-}  // namespace
+}  // namespace bad_input_test
 }  // namespace paceline::test

@@ -16,7 +16,7 @@
 #include "traces/json/protocol.h"
 
 namespace paceline::test {
-namespace {
+namespace effect_test {
 
 using Settings = std::vector<ScenarioFile::Setting>;
 
@@ -410,5 +410,5 @@ TEST(Effect, IsTriedByHandOnlyOfKeysThatNeedIt) {
   }
 }
 
-}  // namespace
+}  // namespace effect_test
 }  // namespace paceline::test

@@ -16,7 +16,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace expect_device_test {
 
 constexpr const char* described_cluster =
     "  nodes: 2\n"
@@ -197,5 +197,5 @@ TEST(ShippedScenarios, HaveDevicesOfTheirMachines) {
   EXPECT_TRUE(said.empty()) << said.front();
 }
 
-}  // namespace
+}  // namespace expect_device_test
 }  // namespace paceline::test

@@ -13,7 +13,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace global_batch_test {
 
 using Settings = std::vector<ScenarioFile::Setting>;
 
@@ -252,5 +252,5 @@ TEST(OneGpuThroughput, OfSeveralBatchesGivesThoseBetweenAndBeyond) {
   }
 }
 
-}  // namespace
+}  // namespace global_batch_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace known_row_test {
 
 using test::changed;
 using test::Folder;
@@ -214,5 +214,5 @@ TEST(KnownRow, SaysWhatIsWrongOfIt) {
             "is of the same point as another --known; keep one of them");
 }
 
-}  // namespace
+}  // namespace known_row_test
 }  // namespace paceline

@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace load_collective_test {
 
 using cost::nccl::Algorithm;
 using cost::nccl::Protocol;
@@ -182,5 +182,5 @@ TEST(NcclSettings, UseLanesOverNeighboursFrom2_9On) {
   EXPECT_FALSE(uses({{"training.strategy", "data_parallel"}, {"cluster.nodes", "1"}}));
 }
 
-}  // namespace
+}  // namespace load_collective_test
 }  // namespace paceline

@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace load_contention_test {
 
 Contention contention_told(const std::string& value) {
   ScenarioValues values = small_values();
@@ -81,5 +81,5 @@ TEST(ContentionSettings, AreRefusedWhenTheyAreNoneOfThese) {
   }
 }
 
-}  // namespace
+}  // namespace load_contention_test
 }  // namespace paceline

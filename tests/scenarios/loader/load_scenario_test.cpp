@@ -13,7 +13,7 @@
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
-namespace {
+namespace load_scenario_test {
 
 // Two nodes of two GPUs and one NIC; settings come on top.
 Scenario scenario_over_tcp(const std::vector<std::pair<const char*, const char*>>& settings) {
@@ -156,5 +156,5 @@ TEST(TcpSockets, MayBeSet) {
                    12.5e9);
 }
 
-}  // namespace
+}  // namespace load_scenario_test
 }  // namespace paceline

@@ -13,7 +13,7 @@
 #include "scenarios/prepare/resolve.h"
 
 namespace paceline {
-namespace {
+namespace load_training_test {
 
 using Set = std::vector<std::pair<const char*, const char*>>;
 
@@ -215,5 +215,5 @@ TEST(Training, TellsWhatAStrategyAssumes) {
   EXPECT_EQ(told("1"), 0);
 }
 
-}  // namespace
+}  // namespace load_training_test
 }  // namespace paceline

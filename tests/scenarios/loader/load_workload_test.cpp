@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace load_workload_test {
 
 // With the first of the small scenario's layers, of 1000 and 20 parameters, told these rows.
 ScenarioFile file_with_rows(std::string_view rows) {
@@ -85,5 +85,5 @@ TEST(OneGpuRows, AreNotWrappedWithoutAMeasurement) {
   }
 }
 
-}  // namespace
+}  // namespace load_workload_test
 }  // namespace paceline

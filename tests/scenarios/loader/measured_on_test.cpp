@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace measured_on_test {
 
 using Settings = std::vector<ScenarioFile::Setting>;
 
@@ -195,5 +195,5 @@ TEST(MeasuredOn, IsRefusedInOneLineThatPointsAtTheFault) {
   }
 }
 
-}  // namespace
+}  // namespace measured_on_test
 }  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include "tests/scenarios/loader/key_rows.h"
 
 namespace paceline {
-namespace {
+namespace owners_test {
 
 struct Given {
   std::string path, value;
@@ -162,5 +162,5 @@ TEST(Owners, AreKeysOfTheTables) {
   EXPECT_GE(owned, 19U);
 }
 
-}  // namespace
+}  // namespace owners_test
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace point_named_test {
 
 // Two by three points; the last axis is the fastest.
 ScenarioFile gridded() {
@@ -45,5 +45,5 @@ TEST(PlaceOf, IsTheLineWhereAFileGivesAValue) {
   EXPECT_FALSE(file.place_of("workload.batch_per_gpu.more"));
 }
 
-}  // namespace
+}  // namespace point_named_test
 }  // namespace paceline

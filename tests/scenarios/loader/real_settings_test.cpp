@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace real_settings_test {
 
 Scenario loaded(const std::string& text) {
   const Folder folder;
@@ -112,5 +112,5 @@ TEST(RealSettings, NameABackendThatIsKnown) {
       ended, "paceline: bad.yaml:16:17: backend \"carrier-pigeon\" is not known; known: memory, ");
 }
 
-}  // namespace
+}  // namespace real_settings_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace scenario_file_test {
 
 using test::changed;
 using test::Folder;
@@ -463,5 +463,5 @@ TEST(InputErrors, CarryTheirPlace) {
   }
 }
 
-}  // namespace
+}  // namespace scenario_file_test
 }  // namespace paceline

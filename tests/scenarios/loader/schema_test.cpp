@@ -11,7 +11,7 @@
 #include "tests/scenarios/loader/schema_rows.h"
 
 namespace paceline::test {
-namespace {
+namespace schema_test {
 
 const std::filesystem::path documents = std::filesystem::path(PACELINE_SOURCE_DIR) / "scenarios";
 
@@ -28,5 +28,5 @@ TEST(Schema, ListsTheKeysOfJobsAndCatalogues) {
   expect_table(document, "## `spot` as a map", loader::spot_keys());
 }
 
-}  // namespace
+}  // namespace schema_test
 }  // namespace paceline::test

@@ -12,7 +12,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace sections_test {
 
 using loader::Field;
 using Sections = std::map<std::string, Field>;
@@ -112,5 +112,5 @@ TEST(Sections, HaveAHashOfTheirValues) {
             "9us");
 }
 
-}  // namespace
+}  // namespace sections_test
 }  // namespace paceline

@@ -21,7 +21,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace tables_test {
 
 using settings::Key;
 using settings::Needs;
@@ -230,5 +230,5 @@ TEST(Tables, SayInWordsWhatHolds) {
   EXPECT_EQ(words_for("collective.outer"), collectives::outer_algorithms().front());
 }
 
-}  // namespace
+}  // namespace tables_test
 }  // namespace paceline::test

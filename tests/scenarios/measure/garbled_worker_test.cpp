@@ -9,7 +9,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace garbled_worker_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -83,5 +83,5 @@ TEST(GarbledWorker, CostsThePointThatItWasAskedFor) {
   }
 }
 
-}  // namespace
+}  // namespace garbled_worker_test
 }  // namespace paceline::test

@@ -7,7 +7,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace loop_test {
 
 constexpr const char* steps = R"(schema: paceline/1
 name: steps
@@ -42,5 +42,5 @@ TEST(NetworkFit, FindsTheNetworkThatMadeTheCalls) {
   EXPECT_LT(fit.residual, 0.01);
 }
 
-}  // namespace
+}  // namespace loop_test
 }  // namespace paceline

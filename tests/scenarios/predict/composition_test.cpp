@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace composition_test {
 
 using test::changed;
 using uncertain::Unknown;
@@ -199,5 +199,5 @@ TEST(Response, OfOneGpuIsOfItsCompute) {
   }
 }
 
-}  // namespace
+}  // namespace composition_test
 }  // namespace paceline

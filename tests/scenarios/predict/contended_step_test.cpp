@@ -10,7 +10,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace contended_step_test {
 
 constexpr double ms = 1e-3;
 
@@ -99,5 +99,5 @@ TEST(Contention, RefusesOtherWords) {
   EXPECT_THROW((void)outcome_of("folded", "0.5"), InputError);
 }
 
-}  // namespace
+}  // namespace contended_step_test
 }  // namespace paceline

@@ -13,7 +13,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace effort_test {
 
 ResolvedPoint point(const std::vector<ScenarioFile::Setting>& settings) {
   const test::Folder folder;
@@ -69,5 +69,5 @@ TEST(Effort, IsThatOfTheEnvironmentWhenItHasOne) {
   ASSERT_EQ(::unsetenv("PACELINE_SIM_TIMEOUT"), 0);
 }
 
-}  // namespace
+}  // namespace effort_test
 }  // namespace paceline

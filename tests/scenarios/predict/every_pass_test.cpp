@@ -11,7 +11,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace every_pass_test {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -163,5 +163,5 @@ TEST_F(EveryPass, OfKnownRows) {
   expect_right_or_failed(scenario, 5);
 }
 
-}  // namespace
+}  // namespace every_pass_test
 }  // namespace paceline::test

@@ -17,7 +17,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace evidence_test {
 
 using test::changed;
 using uncertain::Unknown;
@@ -258,5 +258,5 @@ TEST_F(EvidenceOfAFile, IsInFormsAsInPointsThatAreSimulated) {
   EXPECT_GT(moved, 0.05);
 }
 
-}  // namespace
+}  // namespace evidence_test
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace link_forms_test {
 
 // Two GPU counts, nine latencies and eight bandwidths; by NCCL's choice, which changes among them.
 constexpr const char* grid = R"(schema: paceline/1
@@ -108,5 +108,5 @@ TEST(LinkForms, AreNotOfFewPointsOrOtherSteps) {
   EXPECT_FALSE(LinkForms(file_of(grid, {gloo}), false, unconditioned_belief()).outcome(0));
 }
 
-}  // namespace
+}  // namespace link_forms_test
 }  // namespace paceline

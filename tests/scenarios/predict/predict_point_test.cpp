@@ -14,7 +14,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace predict_point_test {
 
 // 100 ms of compute, then one all-reduce of 100 MB: nothing is hidden.
 constexpr const char* one_call = R"(schema: paceline/1
@@ -184,5 +184,5 @@ TEST(Calibrated, AFileThatIsNotThereIsBadInput) {
   EXPECT_THROW((void)outcome_of({{"cluster.calibration", "absent.yaml"}}), InputError);
 }
 
-}  // namespace
+}  // namespace predict_point_test
 }  // namespace paceline

@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace run_scenario_test {
 
 using test::changed;
 using test::small_scenario;
@@ -374,5 +374,5 @@ TEST(Engines, WaitForTheLastRank) {
   EXPECT_GE(a.start + a.skew, b.end);
 }
 
-}  // namespace
+}  // namespace run_scenario_test
 }  // namespace paceline

@@ -17,7 +17,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace simulate_test {
 
 ResolvedPoint small_point(std::uint64_t id) {
   const test::Folder folder;
@@ -69,5 +69,5 @@ TEST(ForEach, OfNothingDoesNothing) {
   for_each(0, 2, [](std::size_t) { FAIL(); });
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace paceline

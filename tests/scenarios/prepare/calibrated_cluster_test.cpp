@@ -9,7 +9,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace calibrated_cluster_test {
 
 using cost::LinkPlace;
 using topology::Cluster;
@@ -107,5 +107,5 @@ TEST(CalibratedCluster, HasALatencyWhereTheScenarioHadNone) {
             Strings{"calibrated: network uses 1.9us and 11.8GBps from osu.txt"});
 }
 
-}  // namespace
+}  // namespace calibrated_cluster_test
 }  // namespace paceline

@@ -8,7 +8,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline::test {
-namespace {
+namespace fabric_times_test {
 
 // Of an all-reduce over all four GPUs of the cluster.
 double seconds_of(const std::string& cluster, const char* fidelity, const char* size) {
@@ -92,5 +92,5 @@ std::string fidelity_of(const testing::TestParamInfo<const char*>& info) { retur
 
 INSTANTIATE_TEST_SUITE_P(Fidelities, FabricTimes, testing::Values("folded", "flow"), fidelity_of);
 
-}  // namespace
+}  // namespace fabric_times_test
 }  // namespace paceline::test

@@ -10,7 +10,7 @@
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
-namespace {
+namespace library_calls_test {
 
 using collectives::Collective;
 using training::CollectiveCall;
@@ -206,5 +206,5 @@ TEST(LibraryCalls, OfPlansHaveNoWire) {
   EXPECT_EQ(library.assumptions().sentences(), std::vector<std::string>{});
 }
 
-}  // namespace
+}  // namespace library_calls_test
 }  // namespace paceline

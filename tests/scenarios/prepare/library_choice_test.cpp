@@ -7,7 +7,7 @@
 #include "models/collectives/registry.h"
 
 namespace paceline::cost {
-namespace {
+namespace library_choice_test {
 
 using collectives::Collective;
 
@@ -105,5 +105,5 @@ TEST(EveryLibrary, ChoosesAnAlgorithmOfTheRegistryForEveryCollective) {
   }
 }
 
-}  // namespace
+}  // namespace library_choice_test
 }  // namespace paceline::cost

@@ -13,7 +13,7 @@
 #include "tests/scenarios/process.h"
 
 namespace paceline {
-namespace {
+namespace overheads_test {
 
 // Two GPUs; what the library is, and one section more, are left open.
 constexpr const char* two_layers = R"(schema: paceline/1
@@ -163,5 +163,5 @@ TEST(Overheads, AOneGpuStepHasNone) {
   EXPECT_NEAR(step_of(one), 0.130, 1e-9);
 }
 
-}  // namespace
+}  // namespace overheads_test
 }  // namespace paceline

@@ -14,7 +14,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace place_test {
 
 using test::changed;
 using uncertain::LinkClass;
@@ -196,5 +196,5 @@ TEST(PlaceOfAPoint, IsNotMeasuredBeyondWhatTheFileMeans) {
   EXPECT_NEAR(of_file(boxes).box, std::log(3), 1e-12);
 }
 
-}  // namespace
+}  // namespace place_test
 }  // namespace paceline

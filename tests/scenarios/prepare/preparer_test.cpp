@@ -9,7 +9,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
-namespace {
+namespace preparer_test {
 
 using test::changed;
 using test::small_scenario;
@@ -93,5 +93,5 @@ TEST(Preparer, GivesTimesToPredictionsAndNoneToMeasurements) {
   EXPECT_TRUE(points.measurement(0)->point.measure);
 }
 
-}  // namespace
+}  // namespace preparer_test
 }  // namespace paceline

@@ -5,7 +5,7 @@
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
-namespace {
+namespace resolve_test {
 
 // Two nodes of eight GPUs.
 Scenario scenario_of(const std::vector<std::pair<const char*, const char*>>& settings) {
@@ -113,5 +113,5 @@ TEST(WrappedOneGpu, TakesAsLongAsMeasured) {
   EXPECT_NEAR(prepared.one_gpu_step.value(), 0.05, 1e-12);
 }
 
-}  // namespace
+}  // namespace resolve_test
 }  // namespace paceline

@@ -12,7 +12,7 @@
 #include "tests/scenarios/small_scenario.h"
 
 namespace paceline::test {
-namespace {
+namespace bad_usage_test {
 
 using Arguments = std::vector<std::string>;
 
@@ -239,5 +239,5 @@ TEST_F(BadScenario, HalfOfALaunchersVariables) {
   expect({"real.backend=memory"}, {{"RANK", "1"}}, 2, "RANK=1 is set, WORLD_SIZE is not");
 }
 
-}  // namespace
+}  // namespace bad_usage_test
 }  // namespace paceline::test

@@ -8,7 +8,7 @@
 #include "tests/real/worker/programs/program.h"
 
 namespace paceline::test {
-namespace {
+namespace collective_test {
 
 std::vector<std::string> collective(const std::vector<std::string>& options) {
   std::vector<std::string> command{PACELINE_BINARY, "collective", "--measure", "--backend", "gloo",
@@ -80,5 +80,5 @@ TEST(MeasuredCollective, EndsWhenARankIsLost) {
   EXPECT_TRUE(comes(hangs_after_s, [&] { return !is_any_alive(all); }));
 }
 
-}  // namespace
+}  // namespace collective_test
 }  // namespace paceline::test

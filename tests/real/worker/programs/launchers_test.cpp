@@ -10,7 +10,7 @@
 #include "traces/json/protocol.h"
 
 namespace paceline::test {
-namespace {
+namespace launchers_test {
 
 constexpr std::uint32_t ranks = 2;
 
@@ -108,5 +108,5 @@ INSTANTIATE_TEST_SUITE_P(All, Mpirun, testing::Values("env://", "tcp://", "file:
                            return name.substr(0, name.find(':'));
                          });
 
-}  // namespace
+}  // namespace launchers_test
 }  // namespace paceline::test

@@ -7,7 +7,7 @@
 #include "tests/real/worker/programs/measured.h"
 
 namespace paceline::test {
-namespace {
+namespace loopback_test {
 
 // The sockets that a process has, by number.
 std::set<std::string> sockets_of(pid_t process) {
@@ -79,5 +79,5 @@ TEST_P(LocalRun, ListensOnLoopbackAlone) {
 
 INSTANTIATE_TEST_SUITE_P(All, LocalRun, testing::Values("gloo", "mpi"));
 
-}  // namespace
+}  // namespace loopback_test
 }  // namespace paceline::test

@@ -11,7 +11,7 @@
 #include "tests/real/worker/programs/measured.h"
 
 namespace paceline::test {
-namespace {
+namespace lost_rank_test {
 
 // Of 305 ms with three ranks: a rank is lost after two of them.
 constexpr std::size_t steps_all = 12;
@@ -131,5 +131,5 @@ TEST_F(LostRank, IsNamedWhenItsLinkGoesDown) {
   expect_good_end(program, "rank 1 ");
 }
 
-}  // namespace
+}  // namespace lost_rank_test
 }  // namespace paceline::test

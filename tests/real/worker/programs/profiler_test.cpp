@@ -9,7 +9,7 @@
 #include "tests/real/worker/programs/measured.h"
 
 namespace paceline::test {
-namespace {
+namespace profiler_test {
 
 #ifdef PACELINE_NVTX_TOOL
 std::size_t count(const std::string& text, const std::string& part) {
@@ -43,5 +43,5 @@ TEST(Profiler, SeesEveryBucketWithItsBytesAndAlgorithm) {
 TEST(Profiler, IsNotThere) { GTEST_SKIP() << "NVTX was not found"; }
 #endif
 
-}  // namespace
+}  // namespace profiler_test
 }  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include "tests/real/worker/programs/measured.h"
 
 namespace paceline::test {
-namespace {
+namespace started_by_launcher_test {
 
 class StartedByLauncher : public testing::Test {
  protected:
@@ -97,5 +97,5 @@ TEST_F(StartedByLauncher, OneTaskAloneStartsItsRanksItself) {
   }
 }
 
-}  // namespace
+}  // namespace started_by_launcher_test
 }  // namespace paceline::test
