@@ -231,7 +231,8 @@ constexpr std::array cluster_table{
         "from steps of another scenario of this machine (`learnt`) is evidence, and takes no "
         "call's place: predictions are conditioned by its rows as by known points of "
         "`measured.points`, but for the speed of compute and, beside logs, but for links"}
-        .of(of_cluster).of_prediction(),
+        .of(of_cluster)
+        .of_prediction(),
 };
 
 std::vector<std::vector<std::uint32_t>> read_lanes(const Field& field, std::uint32_t gpus) {

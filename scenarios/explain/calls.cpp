@@ -178,8 +178,8 @@ class LinkLoads {
     }
     if (!most) return std::nullopt;
     const topology::Link& link = fabric_.links()[*most];
-    return BusiestLink{std::string(link_name(link.kind)), link_sharers(link, one_.cluster),
-                       link.bandwidth, busy(*most)};
+    return BusiestLink{link.kind, std::string(link_name(link.kind)),
+                       link_sharers(link, one_.cluster), link.bandwidth, busy(*most)};
   }
 
  private:
@@ -230,14 +230,6 @@ std::optional<Change> no_latency(const ExplainedPoint& point) {
   return made;
 }
 
-// The setting that gives such links their bandwidth; empty: several keys do.
-std::string bandwidth_key(const std::string& link) {
-  if (link == "NIC") return "cluster.network.bandwidth";
-  if (link == "GPU port" || link == "NVLink lanes") return "cluster.intra_node.bandwidth";
-  if (link == "host link") return "cluster.intra_node.host_bandwidth";
-  return "";
-}
-
 // So many times the bandwidth stands for any bandwidth: it leaves a thousandth of the bytes' time.
 constexpr double widened = 1000;
 
@@ -248,15 +240,29 @@ std::optional<Change> no_bottleneck(const ExplainedPoint& point) {
     if (longest == nullptr || call.exposed > longest->exposed) longest = &call;
   }
   if (longest == nullptr) return std::nullopt;
-  const std::string& link = longest->parts->link->name;
-  const std::string key = bandwidth_key(link);
-  if (key.empty()) return std::nullopt;
   const topology::Cluster& cluster = point.scenario.cluster;
-  BytesPerSecond now = cluster.intra_node.bandwidth;
-  if (link == "NIC") now = cluster.network.bandwidth;
-  if (link == "host link") now = *cluster.intra_node.host_bandwidth;
+  const topology::LinkKind kind = longest->parts->link->kind;
+  std::string key;
+  BytesPerSecond now;
+  switch (kind) {
+    case topology::LinkKind::nic:
+      key = "cluster.network.bandwidth";
+      now = cluster.network.bandwidth;
+      break;
+    case topology::LinkKind::gpu_port:
+    case topology::LinkKind::lane:
+      key = "cluster.intra_node.bandwidth";
+      now = cluster.intra_node.bandwidth;
+      break;
+    case topology::LinkKind::host:
+      key = "cluster.intra_node.host_bandwidth";
+      now = *cluster.intra_node.host_bandwidth;
+      break;
+    default: return std::nullopt;  // several keys give their bandwidth
+  }
   return Change{
-      fmt::format("limit of the {} ({:.0f} times its bandwidth)", link, widened),
+      fmt::format("limit of the {} ({:.0f} times its bandwidth)", longest->parts->link->name,
+                  widened),
       {{key, fmt::format("{:.0f}GBps", std::max(1.0, std::round(now.value() * widened * 1e-9)))}}};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/run/resolved_point.h"
+#include "models/topology/fabric.h"
 #include "scenarios/explain/terms.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"
@@ -15,6 +16,7 @@ namespace paceline::explain {
 
 // The link that most of a call's time would be due to if only bytes took time.
 struct BusiestLink {
+  topology::LinkKind kind;
   std::string name;          // "NIC"
   std::string shared_by;     // "8 GPUs": by what stands on it, of this call or not
   BytesPerSecond bandwidth;  // one way, of flows

@@ -226,9 +226,10 @@ class Teller {
   }
 
  private:
-  void add(std::string name, Seconds time, std::string formula, std::string source) {
+  void add(std::string name, Seconds time, std::string formula, std::string source,
+           bool is_call = false) {
     made_.terms.push_back({std::move(name), time, time / made_.outcome.step(), std::move(formula),
-                           std::move(source)});
+                           std::move(source), is_call});
   }
 
   void tell_calls(std::vector<StepTerm> calls) {
@@ -242,11 +243,12 @@ class Teller {
       }
       const auto call =
           std::ranges::find(made_.calls, calls[i].operation, &ExplainedCall::operation);
-      add("exposed: " + call->name, calls[i].time, formula_of(*call), sources_.of_call(*call));
+      add("exposed: " + call->name, calls[i].time, formula_of(*call), sources_.of_call(*call),
+          true);
     }
     if (calls.size() <= call_terms_most) return;
     add(fmt::format("exposed: {} more calls", calls.size() - call_terms_most), others,
-        "each less than those above", sources_.of(Part::exposed_call));
+        "each less than those above", sources_.of(Part::exposed_call), true);
   }
 
   Sources sources_;

@@ -17,6 +17,7 @@ struct Term {
   double share = 0;     // of the step
   std::string formula;  // with its numbers filled in
   std::string source;   // of these numbers: a line of the scenario, a preset, a constant's name
+  bool is_call = false;
 };
 
 // What makes the interval wide: how far the step is at either end of what one quantity may be.

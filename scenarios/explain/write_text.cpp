@@ -52,8 +52,7 @@ void write_sources(std::ostream& out, const std::vector<Term>& terms) {
     std::vector<std::string> names;
     for (const Term& other : terms) {
       if (other.source != term.source) continue;
-      const bool is_call = other.name.starts_with("exposed: ");
-      std::string name = is_call ? "exposed calls" : other.name;
+      std::string name = other.is_call ? "exposed calls" : other.name;
       if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
     write_line(out, fmt::format("  {}: {}", fmt::join(names, ", "), term.source));

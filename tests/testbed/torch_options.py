@@ -56,7 +56,7 @@ schema: paceline/1
 name: DistributedDataParallel on the testbed
 workload:
   batch_per_gpu: 8
-  device: v100-sxm2-16gb
+  device: {device}
   layers: [{{name: layer, repeat: 24, forward: 2ms, backward: 4ms, parameters: [262144]}}]
 cluster:
   nodes: {hosts}
@@ -98,15 +98,16 @@ def measure_halves():
 def predict(binaries, run, halves):
     settings = OPTIONS[run["option"]][1]
     with tempfile.TemporaryDirectory() as folder:
+        device = "v100-sxm2-16gb"
+        if HALVES in run["option"]:
+            device = os.path.join(folder, "cpus.yaml")
+            with open(device, "w", encoding="utf-8") as file:
+                file.write(CPUS.format(**halves))
+            settings = settings + [f"cluster.reduction_bandwidth={halves['sum']:.0f}Bps"]
         path = os.path.join(folder, "scenario.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(SCENARIO.format(hosts=HOSTS, rate=run["rate_mbit"],
+            file.write(SCENARIO.format(hosts=HOSTS, rate=run["rate_mbit"], device=device,
                                        latency=f"{LATENCY_MS + WAKING_MS:.3f}"))
-        if HALVES in run["option"]:
-            with open(os.path.join(folder, "cpus.yaml"), "w", encoding="utf-8") as file:
-                file.write(CPUS.format(**halves))
-            settings = settings + ["workload.device=" + os.path.join(folder, "cpus.yaml"),
-                                   f"cluster.reduction_bandwidth={halves['sum']:.0f}Bps"]
         command = [os.path.join(binaries, "paceline"), "run", path, "--json", "-", "--quiet"]
         for setting in settings:
             command += ["--set", setting]

@@ -55,7 +55,7 @@ TEST(Explanation, TakesACallApart) {
   EXPECT_EQ(call.parts->start, Seconds(0));
   EXPECT_EQ(call.parts->rounds, 2U);
   ASSERT_TRUE(call.parts->link);
-  EXPECT_EQ(call.parts->link->name, "NIC");
+  EXPECT_EQ(call.parts->link->kind, topology::LinkKind::nic);
   EXPECT_EQ(call.parts->link->shared_by, "1 GPU");
   EXPECT_NEAR(call.parts->link->busy.value(), 12.864e-6, 1e-12);
 }
