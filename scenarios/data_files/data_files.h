@@ -39,17 +39,14 @@ struct NetworkOptions {
 
 [[nodiscard]] std::span<const Key> cluster_keys();
 
-// The `cluster` section, which may name a preset that gives what the section lacks. One node unless
-// it says more; a network bandwidth of 0 when none is given.
-[[nodiscard]] topology::Cluster load_cluster(Section cluster);
-
 // The devices that a preset's machines have, of which its links are.
 struct PresetDevices {
   std::string preset;                // as the section names it
   std::vector<std::string> devices;  // shipped ones, not empty
 };
 
-// The same, with what the section says about its hosts' TCP and its devices.
+// The `cluster` section, which may name a preset that gives what the section lacks. One node unless
+// it says more; a network bandwidth of 0 when none is given.
 struct DescribedCluster {
   topology::Cluster cluster;
   cost::TcpHosts tcp;

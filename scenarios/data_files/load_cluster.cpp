@@ -432,10 +432,6 @@ bool is_shipped_device(std::string_view name) {
   return std::ranges::find(shipped_devices(), name, &ShippedFile::name) != shipped_devices().end();
 }
 
-topology::Cluster load_cluster(Section section) {
-  return load_described_cluster(std::move(section)).cluster;
-}
-
 DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
   if (const auto preset = section.field("preset")) {

@@ -14,9 +14,10 @@ using topology::Placement;
 
 topology::Cluster cluster_of(const std::string& text) {
   const auto document = loader::parse_document("test.yaml", "cluster: {" + text + "}\n");
-  return loader::load_cluster(
-      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
-       loader::cluster_keys()});
+  return loader::load_described_cluster(
+             {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
+              loader::cluster_keys()})
+      .cluster;
 }
 
 TEST(LoadCluster, HasOneSwitchAndNoPcieTreeUnlessAskedFor) {

@@ -19,9 +19,10 @@ using topology::PcieTree;
 
 topology::Cluster cluster_with_groups(const std::string& text) {
   const auto document = loader::parse_document("test.yaml", "cluster: {" + text + "}\n");
-  return loader::load_cluster(
-      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
-       loader::cluster_keys()});
+  return loader::load_described_cluster(
+             {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
+              loader::cluster_keys()})
+      .cluster;
 }
 
 constexpr const char* five =

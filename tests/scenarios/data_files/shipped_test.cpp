@@ -221,8 +221,10 @@ TEST(ShippedDevices, HaveTheLanesOfTheirCapability) {
 TEST(ShippedClusters, AllLoad) {
   for (const ShippedFile& file : shipped_clusters()) {
     SCOPED_TRACE(file.name);
-    const auto cluster = loader::load_cluster(
-        {loader::Reader(field(fmt::format("{{preset: {}}}", file.name))), loader::cluster_keys()});
+    const auto cluster = loader::load_described_cluster(
+                             {loader::Reader(field(fmt::format("{{preset: {}}}", file.name))),
+                              loader::cluster_keys()})
+                             .cluster;
     EXPECT_EQ(cluster.name, file.name);
     EXPECT_GT(cluster.gpus_per_node, 0U);
   }

@@ -26,9 +26,10 @@ std::string topology_fixture(const std::string& name) {
 Cluster cluster_named(const std::string& preset) {
   const auto document =
       loader::parse_document("test.yaml", "cluster: {preset: \"" + preset + "\", nodes: 2}\n");
-  return loader::load_cluster(
-      {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
-       loader::cluster_keys()});
+  return loader::load_described_cluster(
+             {loader::Reader(loader::Field(document, document->root["cluster"], "cluster")),
+              loader::cluster_keys()})
+      .cluster;
 }
 
 Cluster cluster_of_topology(const std::string& path, const TopologyOptions& options) {

@@ -214,5 +214,35 @@ TEST(KnownRow, SaysWhatIsWrongOfIt) {
             "is of the same point as another --known; keep one of them");
 }
 
+// One node crosses no network, and one GPU's step has no buckets: such points are one run.
+TEST(KnownRow, IsOfTheFirstOfPointsThatAreOneRun) {
+  const std::string end = "sweep: {gpus: [2, 4], cluster.network.bandwidth: [10Gbps, 25Gbps]}\n";
+  const std::string one_node = "gpus=2,step=5ms";
+  const auto file = known(end, {one_node}, {{"cluster.gpus_per_node", "2"}});
+  EXPECT_EQ(file.known_points(), (Points{0}));
+  try {
+    (void)known(end, {"gpus=4,step=5ms"}, {{"cluster.gpus_per_node", "2"}});
+    FAIL() << "two nodes have two networks";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("matches 2 points of the grid"), std::string::npos);
+  }
+}
+
+// Whatever has the value that the file has, or that holds without one, is what was measured.
+TEST(MeasuredPoint, StaysWhereASettingChangesNothing) {
+  const std::string end = "measured: {source: here, points: [{throughput: 100 samples/s}]}\n";
+  for (const ScenarioFile::Setting& same : Settings{{"workload.batch_per_gpu", "8"},
+                                                    {"training.gradient_accumulation", "1"},
+                                                    {"simulation.seed", "7"},
+                                                    {"cluster.network.transport", "rdma"}}) {
+    const auto file = known(end, {}, {same});
+    EXPECT_TRUE(file.measured(0)) << same.path;
+    EXPECT_EQ(file.changed_by(), "") << same.path;
+  }
+  const auto file = known(end, {}, {{"training.gradient_accumulation", "2"}});
+  EXPECT_FALSE(file.measured(0));
+  EXPECT_EQ(file.changed_by(), "training.gradient_accumulation=2");
+}
+
 }  // namespace known_row_test
 }  // namespace paceline

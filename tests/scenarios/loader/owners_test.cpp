@@ -162,5 +162,23 @@ TEST(Owners, AreKeysOfTheTables) {
   EXPECT_GE(owned, 19U);
 }
 
+// Of a list of parameters only a measured step says how long it takes.
+TEST(Layers, WithoutTimesDivideAMeasuredStep) {
+  const Given listed{"workload.layers", "[{parameters: [1000]}, {parameters: [2000, 1000]}]"};
+  EXPECT_NE(said_by({"", {listed}, {}, ""})
+                .find("layers has no times, and a list of parameters does not say how long"),
+            std::string::npos);
+  ScenarioValues values = small_values();
+  values.by_path.erase("workload.model");
+  values.by_path["cluster.preset"] = "dgx1-v100";
+  values.by_path["workload.single_gpu_throughput"] = "100 samples/s";
+  values.by_path["training.optimizer.time"] = "0ms";
+  values.yaml["workload.layers"] = listed.value;
+  const Scenario scenario = scenario_of_options(values, {});
+  const auto& timed = scenario.workload.layers;
+  EXPECT_NEAR(timed[0].forward.value(), 0.01 / 12, 1e-9);
+  EXPECT_NEAR(timed[1].backward.value(), 0.01 / 2, 1e-9);
+}
+
 }  // namespace owners_test
 }  // namespace paceline
