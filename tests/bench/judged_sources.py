@@ -323,7 +323,7 @@ def horovod_2017(rows):
               for kind, told in networks.items()}
         points = [({"cluster.network.transport": kind, "gpus": n}, row, figure(row))
                   for kind, many in of.items() for n, row in ((1, one), (gpus, many))]
-        network = {"bandwidth": f"{rate}Gbps", "latency": "15us", "transport": list(of)[0]}
+        network = {"bandwidth": f"{rate}Gbps", "latency": "15us", "transport": list(of)[0], "provider": "own"}
         if list(of) == ["tcp"]:
             network["framing"] = "ethernet-tcp"
         yield Scenario(
