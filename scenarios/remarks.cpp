@@ -34,7 +34,9 @@ std::vector<bool> chosen(const std::vector<Remark>& remarks) {
 
 }  // namespace
 
-void Remarks::add(int weight, std::string text) { remarks_.push_back({weight, std::move(text)}); }
+void Remarks::add(int weight, std::string text) {
+  if (!text.empty()) remarks_.push_back({weight, std::move(text)});
+}
 
 void Remarks::assume(const std::vector<std::string>& sentences) {
   for (const std::string& one : sentences) {

@@ -20,7 +20,7 @@ inline constexpr std::size_t remarks_most = 5;
 // written where the stream's form lists assumptions; in Markdown, behind a click.
 class Remarks {
  public:
-  void add(int weight, std::string text);
+  void add(int weight, std::string text);                  // unless that is empty
   void assume(const std::vector<std::string>& sentences);  // each once; empty ones are none
   void add_detail(std::string text);                       // that stands with the assumptions only
   void conclude(std::string text);                         // always written, last

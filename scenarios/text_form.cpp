@@ -14,7 +14,9 @@ constexpr std::array form_members{&TextForm::is_markdown, &TextForm::lists_assum
                                   &TextForm::has_colour, &TextForm::has_bars,
                                   &TextForm::has_blocks};
 
-int form_slot() {
+enum class Kept { form, width };
+template <Kept>
+int slot() {
   static const int of_streams = std::ios_base::xalloc();
   return of_streams;
 }
@@ -65,11 +67,6 @@ std::string_view sequence_of(Paint with) {
   return "";
 }
 
-int slot() {
-  static const int of_streams = std::ios_base::xalloc();
-  return of_streams;
-}
-
 }  // namespace
 
 void set_text_form(std::ostream& out, TextForm form) {
@@ -77,11 +74,11 @@ void set_text_form(std::ostream& out, TextForm form) {
   for (std::size_t i = 0; i < form_members.size(); ++i) {
     if (form.*form_members[i]) bits |= 1U << i;
   }
-  out.iword(form_slot()) = static_cast<long>(bits);
+  out.iword(slot<Kept::form>()) = static_cast<long>(bits);
 }
 
 TextForm text_form(std::ostream& out) {
-  const auto bits = static_cast<unsigned>(out.iword(form_slot()));
+  const auto bits = static_cast<unsigned>(out.iword(slot<Kept::form>()));
   TextForm form;
   for (std::size_t i = 0; i < form_members.size(); ++i) {
     form.*form_members[i] = (bits >> i & 1U) != 0;
@@ -89,11 +86,11 @@ TextForm text_form(std::ostream& out) {
   return form;
 }
 
-void set_raw_output(std::ostream& out, std::streambuf* raw) { out.pword(form_slot()) = raw; }
+void set_raw_output(std::ostream& out, std::streambuf* raw) { out.pword(slot<Kept::form>()) = raw; }
 
 void paint(std::ostream& out, Paint with) {
   if (!text_form(out).has_colour) return;
-  auto* raw = static_cast<std::streambuf*>(out.pword(form_slot()));
+  auto* raw = static_cast<std::streambuf*>(out.pword(slot<Kept::form>()));
   if (raw == nullptr) raw = out.rdbuf();
   const std::string_view sequence = sequence_of(with);
   (void)raw->sputn(sequence.data(), static_cast<std::streamsize>(sequence.size()));
@@ -137,7 +134,7 @@ std::string bar_text(double part, std::size_t width, bool has_blocks) {
 }
 
 void set_line_width(std::ostream& out, std::size_t characters) {
-  out.iword(slot()) = static_cast<long>(characters);
+  out.iword(slot<Kept::width>()) = static_cast<long>(characters);
 }
 
 std::string wrapped_line(std::string_view whole, std::size_t width, std::size_t indent) {
@@ -193,6 +190,8 @@ void write_block(std::ostream& out, std::string_view title, const std::vector<st
   if (is_markdown) out << "\n</details>\n";
 }
 
-std::size_t line_width(std::ostream& out) { return static_cast<std::size_t>(out.iword(slot())); }
+std::size_t line_width(std::ostream& out) {
+  return static_cast<std::size_t>(out.iword(slot<Kept::width>()));
+}
 
 }  // namespace paceline

@@ -16,13 +16,13 @@ using Busy = stats::IntervalSet<Seconds>;
 // Times that differ by less than this part of the step are the same but for rounding.
 constexpr double same_part = 1e-9;
 
+}  // namespace
+
 Seconds end_of(const RankClass& members) {
   Seconds end;
   for (const Interval& ran : members.intervals) end = std::max(end, ran.end);
   return end;
 }
-
-}  // namespace
 
 std::vector<Span> spans_of(const StepTrace& trace, const RankClass& members) {
   std::vector<Span> spans;

@@ -41,6 +41,8 @@ struct Span {
 // In the program's order.
 [[nodiscard]] std::vector<Span> spans_of(const StepTrace& trace, const RankClass& members);
 
+// When the last of their operations ended.
+[[nodiscard]] Seconds end_of(const RankClass& members);
 [[nodiscard]] std::uint32_t rank_count(const StepTrace& trace);
 
 struct StepTotals {

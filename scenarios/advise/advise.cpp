@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "models/stats/interval_set.h"
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
@@ -29,18 +30,7 @@ using training::OperationKind;
 constexpr const char* compute_part = "forward and backward";
 constexpr const char* exposed_part = "exposed communication";
 
-struct Busy {
-  Seconds start, end;
-};
-
-const RankClass& last_to_end(const StepTrace& trace) {
-  const auto end_of = [](const RankClass& members) {
-    Seconds end;
-    for (const training::Interval& ran : members.intervals) end = std::max(end, ran.end);
-    return end;
-  };
-  return *std::ranges::max_element(trace.classes, {}, end_of);
-}
+using Busy = stats::IntervalSet<Seconds>;
 
 bool is_launch(const Span& span) { return span.operation.kind == OperationKind::launch; }
 
@@ -48,38 +38,23 @@ bool computes(const Span& span, const std::vector<training::Lane>& lanes) {
   return lanes[span.operation.lane].kind == training::LaneKind::compute && !is_launch(span);
 }
 
-// When any of these goes on, joined, in order.
+// When any of these goes on.
 template <class Counts>
-std::vector<Busy> busy_times(const std::vector<Span>& spans, const Counts& counts) {
-  std::vector<Busy> busy;
+Busy busy_times(const std::vector<Span>& spans, const Counts& counts) {
+  std::vector<Busy::Interval> busy;
   for (const Span& span : spans) {
-    if (counts(span) && span.duration() > Seconds(0)) busy.push_back({span.start(), span.end()});
+    if (counts(span)) busy.push_back({span.start(), span.end()});
   }
-  std::ranges::sort(busy, {}, &Busy::start);
-  std::vector<Busy> joined;
-  for (const Busy& one : busy) {
-    if (joined.empty() || one.start > joined.back().end) {
-      joined.push_back(one);
-    } else {
-      joined.back().end = std::max(joined.back().end, one.end);
-    }
-  }
-  return joined;
+  return Busy(std::move(busy));
 }
 
-Seconds idle_within(const std::vector<Busy>& busy, const Span& span) {
+Seconds idle_within(const Busy& busy, const Span& span) {
   Seconds idle = span.duration();
-  for (const Busy& one : busy) {
+  for (const Busy::Interval& one : busy.intervals()) {
     const Seconds start = std::max(one.start, span.start()), end = std::min(one.end, span.end());
     if (end > start) idle = idle - (end - start);
   }
   return std::max(idle, Seconds(0));
-}
-
-Seconds length_of(const std::vector<Busy>& joined) {
-  Seconds length;
-  for (const Busy& one : joined) length += one.end - one.start;
-  return length;
 }
 
 // By which of them time counts in which several go on: the first of these.
@@ -100,9 +75,9 @@ void divide_compute(const std::vector<Span>& spans, const std::vector<training::
                     std::map<std::string, Seconds>& times) {
   Seconds before;
   for (std::size_t part = 0; part < compute_parts.size(); ++part) {
-    const Seconds with = length_of(busy_times(spans, [&](const Span& span) {
-      return computes(span, lanes) && part_of(span.operation.kind) <= part;
-    }));
+    const Seconds with = busy_times(spans, [&](const Span& span) {
+                           return computes(span, lanes) && part_of(span.operation.kind) <= part;
+                         }).length();
     times[compute_parts[part]] = with - before;
     before = with;
   }
@@ -256,8 +231,8 @@ Remarks remarks_on(const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   Remarks remarks;
   const Sureness found = sureness_in_words({outcome});
-  if (!found.widest.empty()) remarks.add(weight::widest, found.widest);
-  if (!found.next.empty()) remarks.add(weight::measure_next, found.next);
+  remarks.add(weight::widest, found.widest);
+  remarks.add(weight::measure_next, found.next);
   if (advice.limits.skew > Seconds(0)) {
     remarks.add(weight::skew, fmt::format("ranks: compute differs by {} between them",
                                           to_text(advice.limits.skew)));
@@ -320,7 +295,8 @@ std::string Limits::limit() const {
 
 Limits limits_of(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
-  const auto spans = spans_of(predicted.trace, last_to_end(predicted.trace));
+  const auto spans =
+      spans_of(predicted.trace, *std::ranges::max_element(predicted.trace.classes, {}, end_of));
   const auto& lanes = predicted.trace.program.lanes;
   const auto busy = busy_times(spans, [&](const Span& span) { return computes(span, lanes); });
   const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
@@ -330,7 +306,7 @@ Limits limits_of(const PointOutcome& outcome) {
   limits.device_memory = outcome.device_memory;
   std::map<std::string, Seconds> times;
   divide_compute(spans, lanes, times);
-  const Seconds host = length_of(all) - length_of(other);
+  const Seconds host = all.length() - other.length();
   for (const Span& span : spans) {
     if (is_launch(span)) {
       limits.launches += span.duration();

@@ -67,22 +67,15 @@ std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all)
   while (!left.empty() && kept.size() < kept_most) {
     double best = 0;
     for (const Choice& one : left) best = std::max(best, variants.throughput_of(one));
-    const auto first = std::ranges::find_if(left, [&](const Choice& one) {
+    const auto is_best = [&](const Choice& one) {
       return variants.throughput_of(one) * (1 + rounding) >= best;
-    });
-    kept.push_back(*first);
-    std::erase_if(left, [&](const Choice& one) {
-      return variants.throughput_of(one) * (1 + rounding) >= best;
-    });
+    };
+    kept.push_back(*std::ranges::find_if(left, is_best));
+    std::erase_if(left, is_best);
     // What is refused or does not fit leads nowhere.
     std::erase_if(left, [&](const Choice& one) { return variants.throughput_of(one) <= 0; });
   }
   return kept;
-}
-
-bool has_key(const training::Strategy& strategy, std::string_view name) {
-  return std::ranges::any_of(strategy.keys,
-                             [&](const settings::Key& known) { return known.name == name; });
 }
 
 // With each value that the strategy's row says is worth a try.
@@ -104,7 +97,8 @@ SearchAxis strategy_axis(const Scenario& scenario) {
   for (const training::Strategy* strategy : training::strategies()) {
     if (strategy->replays_trace || strategy == scenario.strategy) continue;
     Candidate plain{Option::strategy, {{"training.strategy", std::string(strategy->name)}}};
-    if (has_key(*strategy, "server_hosts")) {
+    const auto& keys = strategy->keys;
+    if (std::ranges::find(keys, "server_hosts", &settings::Key::name) != keys.end()) {
       plain.settings.push_back(
           {"training.server_hosts", "beside_workers"});  // on the same machines
     }

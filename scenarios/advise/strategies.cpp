@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <ranges>
 #include <set>
 
 #include "models/text/json_writer.h"
@@ -54,11 +55,10 @@ void add_points(const std::string& path, const Settings& settings, const RunOpti
     std::vector<AxisValue> axes = file.axes_of(point);
     std::erase_if(axes, [](const AxisValue& axis) { return axis.path == strategy_path; });
     const bool is_known =
-        std::any_of(points.begin() + static_cast<std::ptrdiff_t>(others), points.end(),
-                    [&](const Compared& one) {
-                      return std::ranges::equal(one.comparison.axes, axes, {}, &AxisValue::text,
-                                                &AxisValue::text);
-                    });
+        std::ranges::any_of(points | std::views::drop(others), [&](const Compared& one) {
+          return std::ranges::equal(one.comparison.axes, axes, {}, &AxisValue::text,
+                                    &AxisValue::text);
+        });
     if (!is_known) points.push_back({path, belief, {file.name(), std::move(axes), {}}});
   }
 }

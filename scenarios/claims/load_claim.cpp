@@ -127,6 +127,11 @@ bool Range::holds(double value) const {
   return (!least || value >= *least) && (!most || value <= *most);
 }
 
+void Range::include(double value) {
+  least = std::min(least.value_or(value), value);
+  most = std::max(most.value_or(value), value);
+}
+
 Claim load_claim(const std::string& name) {
   if (loader::names_a_file(name)) {
     return claim_of(loader::read_document(name), std::filesystem::path(name).stem().string());

@@ -57,6 +57,12 @@ Rectangle widened(const Cells& cells, std::vector<bool> first) {
   return made;
 }
 
+// The larger one; of equal ones that of fewer axes.
+bool is_better(const Rectangle& one, const Rectangle& other) {
+  return one.count > other.count ||
+         (one.count > 0 && one.count == other.count && one.axes < other.axes);
+}
+
 constexpr std::size_t values_max = 12;  // of an axis, all of whose subsets are looked at
 
 Rectangle largest_of(const Cells& cells) {
@@ -67,8 +73,7 @@ Rectangle largest_of(const Cells& cells) {
     for (std::size_t u = 0; u < values; ++u) first[u] = (subset >> u & 1) != 0;
     Rectangle made = widened(cells, std::move(first));
     made.axes = (all_true(made.first) ? 0U : 1U) + (all_true(made.second) ? 0U : 1U);
-    const bool is_simpler = made.count == best.count && made.axes < best.axes;
-    if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
+    if (is_better(made, best)) best = std::move(made);
   }
   return best;
 }
@@ -113,26 +118,12 @@ Where to_where(const std::vector<ClaimAxis>& axes, const std::vector<Trial>& tri
   return where;
 }
 
-struct Ends {
-  std::optional<double> least, most;
-
-  void add(double value) {
-    least = least ? std::min(*least, value) : value;
-    most = most ? std::max(*most, value) : value;
-  }
-};
-
-std::string text_of(Quantity quantity, const Ends& ends) {
-  const std::string least = to_text(quantity, *ends.least), most = to_text(quantity, *ends.most);
-  return least == most ? least : fmt::format("{} to {}", least, most);
-}
-
 // Of trials that count, where `is_there` says so.
 template <class IsThere>
-Ends ends_of(const std::vector<Trial>& trials, const IsThere& is_there) {
-  Ends ends;
+Range ends_of(const std::vector<Trial>& trials, const IsThere& is_there) {
+  Range ends;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].value && is_there(i)) ends.add(*trials[i].value);
+    if (trials[i].value && is_there(i)) ends.include(*trials[i].value);
   }
   return ends;
 }
@@ -165,12 +156,11 @@ std::string sides_text(const Finding& finding) {
 
 std::string why_nowhere(const Finding& finding) {
   const Range& claimed = finding.claim.claimed;
-  const Ends ends{finding.least, finding.most};
-  const std::string predicted = text_of(finding.claim.quantity, ends);
-  if (claimed.least && *ends.most < *claimed.least) {
+  const std::string predicted = to_text(finding.claim.quantity, finding.predicted);
+  if (claimed.least && *finding.predicted.most < *claimed.least) {
     return fmt::format("{} is less than claimed{}", predicted, ceiling_text(finding));
   }
-  if (claimed.most && *ends.least > *claimed.most) {
+  if (claimed.most && *finding.predicted.least > *claimed.most) {
     return fmt::format("{} is more than claimed", predicted);
   }
   return predicted + sides_text(finding);
@@ -178,14 +168,13 @@ std::string why_nowhere(const Finding& finding) {
 
 std::string why_there(const Finding& finding) {
   const Quantity quantity = finding.claim.quantity;
-  if (!finding.where) {
-    return text_of(quantity, {finding.least, finding.most}) + sides_text(finding);
-  }
+  if (!finding.where) return to_text(quantity, finding.predicted) + sides_text(finding);
   const Where& where = *finding.where;
-  const Ends there = ends_of(finding.trials, [&](std::size_t i) { return where.is_there[i]; });
-  const Ends elsewhere = ends_of(finding.trials, [&](std::size_t i) { return !where.is_there[i]; });
-  std::string text = fmt::format("{}: {} there, {} elsewhere", where.text, text_of(quantity, there),
-                                 text_of(quantity, elsewhere));
+  const Range there = ends_of(finding.trials, [&](std::size_t i) { return where.is_there[i]; });
+  const Range elsewhere =
+      ends_of(finding.trials, [&](std::size_t i) { return !where.is_there[i]; });
+  std::string text = fmt::format("{}: {} there, {} elsewhere", where.text, to_text(quantity, there),
+                                 to_text(quantity, elsewhere));
   const std::size_t others = finding.held - where.count;
   if (others > 0) {
     text += fmt::format(", where it holds at {} of {}", others, finding.counted - where.count);
@@ -203,9 +192,8 @@ void decide(Finding& finding) {
   } else if (finding.counted == 0) {
     decide_as(Verdict::cannot_be_told, "no condition counts: " + finding.trials.front().left_out);
   } else if (finding.held == finding.counted) {
-    decide_as(Verdict::holds,
-              fmt::format("{} wherever it was tried",
-                          text_of(finding.claim.quantity, {finding.least, finding.most})));
+    decide_as(Verdict::holds, fmt::format("{} wherever it was tried",
+                                          to_text(finding.claim.quantity, finding.predicted)));
   } else if (finding.held == 0) {
     decide_as(Verdict::does_not_hold, why_nowhere(finding));
   } else {
@@ -330,8 +318,7 @@ std::optional<Where> where_it_holds(const std::vector<ClaimAxis>& axes,
       Rectangle made = largest_of(cells_of(axes, trials, first, second));
       made.first_axis = first;
       made.second_axis = second;
-      const bool is_simpler = made.count == best.count && made.axes < best.axes;
-      if (made.count > best.count || (made.count > 0 && is_simpler)) best = std::move(made);
+      if (is_better(made, best)) best = std::move(made);
     }
   }
   if (best.count == 0) return std::nullopt;
@@ -342,23 +329,22 @@ Finding judge(Claim claim, std::vector<Trial> trials) {
   Finding finding;
   finding.claim = std::move(claim);
   finding.trials = std::move(trials);
-  Ends ends;
   for (const Trial& trial : finding.trials) {
     if (!trial.value) continue;
-    ends.add(*trial.value);
+    finding.predicted.include(*trial.value);
     ++finding.counted;
     if (trial.holds) ++finding.held;
   }
-  finding.least = ends.least;
-  finding.most = ends.most;
   decide(finding);
   return finding;
 }
 
 std::string to_text(Quantity quantity, const Range& range) {
+  if (!range.least && !range.most) return "nothing";
   if (!range.most) return to_text(quantity, *range.least) + " or more";
   if (!range.least) return to_text(quantity, *range.most) + " or less";
-  return fmt::format("{} to {}", to_text(quantity, *range.least), to_text(quantity, *range.most));
+  const std::string least = to_text(quantity, *range.least), most = to_text(quantity, *range.most);
+  return least == most ? least : fmt::format("{} to {}", least, most);
 }
 
 const Attempt& Predictions::of(const Claim& claim, const Settings& settings) {

@@ -47,6 +47,7 @@ struct Range {
   std::optional<double> least, most;
 
   [[nodiscard]] bool holds(double value) const;
+  void include(double value);  // from none on, the ends are the least and the most
 };
 
 // What must be so for a condition to count.
@@ -143,7 +144,7 @@ struct Finding {
   Claim claim;
   std::vector<Trial> trials;
   std::size_t counted = 0, held = 0;  // trials
-  std::optional<double> least, most;  // predicted; empty when no trial counts
+  Range predicted;                    // without ends when no trial counts
   std::optional<Where> where;         // of those that it holds at some, but not all of
   Verdict verdict = Verdict::cannot_be_told;
   std::string reason;  // one line
@@ -153,7 +154,7 @@ struct Finding {
 // where. What decides and is not modelled cannot be told, whatever was predicted.
 [[nodiscard]] Finding judge(Claim claim, std::vector<Trial> trials);
 
-// "50 % to 70 %", "3.00x or more".
+// "50 % to 70 %", "3.00x or more"; of ends that are the same one, and "nothing" without any.
 [[nodiscard]] std::string to_text(Quantity quantity, const Range& range);
 
 // A paragraph a claim, then a line each. Where `with_conditions` a table of every condition, too.

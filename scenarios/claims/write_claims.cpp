@@ -11,14 +11,6 @@
 namespace paceline::claims {
 namespace {
 
-std::string predicted_text(const Finding& finding) {
-  if (!finding.least) return "nothing";
-  const Quantity quantity = finding.claim.quantity;
-  const std::string least = to_text(quantity, *finding.least),
-                    most = to_text(quantity, *finding.most);
-  return least == most ? least : fmt::format("{} to {}", least, most);
-}
-
 std::string words_text(Quantity quantity) {
   std::string text(paceline::to_text(quantity));
   for (char& letter : text) {
@@ -45,8 +37,8 @@ void write_finding(std::ostream& out, const Finding& finding) {
                to_text(claim.given->quantity, claim.given->range));
   }
   fmt::print(out, "  tried at   {}\n", conditions_text(claim));
-  fmt::print(out, "  predicted  {}; in the range claimed at {} of {}\n", predicted_text(finding),
-             finding.held, finding.counted);
+  fmt::print(out, "  predicted  {}; in the range claimed at {} of {}\n",
+             to_text(claim.quantity, finding.predicted), finding.held, finding.counted);
   const std::size_t left_out = finding.trials.size() - finding.counted;
   if (left_out > 0) {
     fmt::print(out, "  left out   {} of {} conditions\n", left_out, finding.trials.size());
@@ -91,8 +83,8 @@ void write_summary(std::ostream& out, const std::vector<Finding>& findings) {
     std::string verdict(paceline::to_text(finding.verdict));
     if (finding.where) verdict += " " + finding.where->text;
     table.add({finding.claim.name, to_text(finding.claim.quantity, finding.claim.claimed),
-               predicted_text(finding), fmt::format("{} of {}", finding.held, finding.counted),
-               std::move(verdict)});
+               to_text(finding.claim.quantity, finding.predicted),
+               fmt::format("{} of {}", finding.held, finding.counted), std::move(verdict)});
   }
   table.write(out);
 }
@@ -126,14 +118,13 @@ constexpr auto fields_of(const Trial*) {
 }
 
 constexpr auto fields_of(const Finding*) {
-  constexpr auto predicted = [](const Finding& one) { return Range{one.least, one.most}; };
   return Fields(
       field("name", at<&Finding::claim, &Claim::name>),
       field("claim", at<&Finding::claim, &Claim::sentence>),
       field("source", at<&Finding::claim, &Claim::source>),
       field("quantity", at<&Finding::claim, &Claim::quantity>),
       field("claimed", at<&Finding::claim, &Claim::claimed>),
-      field("given", at<&Finding::claim, &Claim::given>), field("predicted", predicted),
+      field("given", at<&Finding::claim, &Claim::given>), field("predicted", &Finding::predicted),
       field("conditions_counted", &Finding::counted), field("conditions_held", &Finding::held),
       field("verdict", &Finding::verdict), field("where", at<&Finding::where, &Where::text>),
       field("reason", &Finding::reason), field("note", at<&Finding::claim, &Claim::note>));

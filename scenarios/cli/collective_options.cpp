@@ -139,7 +139,7 @@ void CollectiveOptions::add_to(CommandOptions& app, files::OutputFile& json) {
       .suggests(shipped_device_names);
   add_json(app, json, "the table");
   measured.add_to(app);
-  shared.add_to(app);
+  shared.add_but_known_to(app);
 }
 
 void CollectiveOptions::add_algorithm_options(CommandOptions& app) {

@@ -12,6 +12,8 @@ namespace paceline::cli {
 
 // What a command does once its arguments are read; returns the exit code.
 using Action = std::function<int()>;
+// Adds a command's options to `app`.
+using Attach = Action(CommandOptions& app);
 
 // Headings of `paceline --help`, in this order.
 inline constexpr std::string_view to_predict = "Predict", to_measure = "Measure and compare",
@@ -20,12 +22,11 @@ inline constexpr std::string_view to_predict = "Predict", to_measure = "Measure 
 inline constexpr std::array headings{to_predict,  to_measure, to_plan,
                                      of_own_data, to_look_up, to_help};
 
-// A subcommand: adds its options to `app` and returns its action. The summary is a sentence
-// without its full stop.
+// A subcommand. The summary is a sentence without its full stop.
 struct Command {
   std::string_view name;
   std::string_view summary;
-  Action (*attach)(CommandOptions& app);
+  Attach* attach;
   std::string_view examples;  // what follows `paceline`, a line each
   std::string_view heading = to_help;
 };

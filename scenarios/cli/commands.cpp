@@ -5,30 +5,11 @@
 namespace paceline::cli {
 
 // Each in the file of commands/ of its name.
-Action attach_run(CommandOptions& app);
-Action attach_check(CommandOptions& app);
-Action attach_sweep(CommandOptions& app);
-Action attach_measure(CommandOptions& app);
-Action attach_compare(CommandOptions& app);
-Action attach_buckets(CommandOptions& app);
-Action attach_collective(CommandOptions& app);
-Action attach_calibrate(CommandOptions& app);
-Action attach_list(CommandOptions& app);
-Action attach_topology(CommandOptions& app);
-Action attach_validate(CommandOptions& app);
-Action attach_import(CommandOptions& app);
-Action attach_replay(CommandOptions& app);
-Action attach_nccl(CommandOptions& app);
-Action attach_advise(CommandOptions& app);
-Action attach_explain(CommandOptions& app);
-Action attach_claims(CommandOptions& app);
-Action attach_strategies(CommandOptions& app);
-Action attach_capacity(CommandOptions& app);
-Action attach_report(CommandOptions& app);
-Action attach_doctor(CommandOptions& app);
-Action attach_init(CommandOptions& app);
-Action attach_schema(CommandOptions& app);
-Action attach_completion(CommandOptions& app);
+Attach attach_run, attach_check, attach_sweep, attach_measure, attach_compare, attach_buckets,
+    attach_collective, attach_calibrate, attach_list, attach_topology, attach_validate,
+    attach_import, attach_replay, attach_nccl, attach_advise, attach_explain, attach_claims,
+    attach_strategies, attach_capacity, attach_report, attach_doctor, attach_init, attach_schema,
+    attach_completion;
 
 namespace {
 

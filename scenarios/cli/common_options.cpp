@@ -85,13 +85,11 @@ LogOptions LogCommandOptions::parsed() const {
 }
 
 void LogCommandOptions::refuse(const std::string& why) const {
-  const std::pair<const char*, bool> given[] = {{"--collective", !collective.empty()},
-                                                {"--gpus", gpus != 0},
-                                                {"--nodes", nodes != 0},
-                                                {"--min", !least_size.empty()}};
-  for (const auto& [name, is_given] : given) {
-    if (is_given) throw InputError({name}, "has no effect: " + why, "leave it out");
-  }
+  const auto unless_0 = [](std::uint32_t number) { return number > 0 ? "given" : ""; };
+  refuse_given(why, {{"--collective", collective},
+                     {"--gpus", unless_0(gpus)},
+                     {"--nodes", unless_0(nodes)},
+                     {"--min", least_size}});
 }
 
 }  // namespace paceline::cli

@@ -12,11 +12,7 @@ namespace {
 
 constexpr std::size_t description_column = 30;  // CLI11's default
 
-struct Variable {
-  std::string_view name, meaning;
-};
-
-constexpr Variable variables[] = {
+constexpr std::pair<std::string_view, std::string_view> variables[] = {
     {"PACELINE_SIM_TIMEOUT", "the seconds that the prediction of one point may take"},
     {"PACELINE_MEMORY",
      "the most memory that paceline may use, such as 8GiB (default: 7/8 of the machine)"},
@@ -31,17 +27,13 @@ constexpr Variable variables[] = {
      "the rank and the number of ranks, from torchrun; mpirun and srun have their own"},
 };
 
-struct ExitCode {
-  int code;
-  std::string_view meaning;
-};
-
-constexpr ExitCode codes[] = {
-    {0, "the command is done"},
-    {1, "a check failed"},
-    {2, "an option or an input is wrong; nothing was lost"},
-    {3, "the machine or the network failed: a rank died, a disk is full, memory ran out"},
-    {4, "paceline itself has a fault"},
+constexpr std::pair<std::string_view, std::string_view> codes[] = {
+    {"0", "the command is done"},
+    {"1", "a check failed"},
+    {"2", "an option or an input is wrong; nothing was lost"},
+    {"3", "the machine or the network failed: a rank died, a disk is full, memory ran out"},
+    {"4", "paceline itself has a fault"},
+    {"128 + N", "signal N ended it; what was done by then is printed and written"},
 };
 
 std::string hint_of(std::string_view word, std::span<const std::string> known) {
@@ -89,16 +81,15 @@ std::string examples_text(std::string_view examples) {
 }
 
 std::string help_of_all_commands() {
-  std::string text = "Exit codes:\n";
-  for (const auto& [code, meaning] : codes) {
-    text += fmt::format("  {:<{}}{}\n", code, description_column - 2, meaning);
-  }
-  text += fmt::format("  {:<{}}{}\n", "128 + N", description_column - 2,
-                      "signal N ended it; what was done by then is printed and written");
-  text += "\nEnvironment variables:\n";
-  for (const auto& [name, meaning] : variables) {
-    text += fmt::format("  {:<{}}{}\n", name, description_column - 2, meaning);
-  }
+  std::string text;
+  const auto add = [&](const char* heading, const auto& rows) {
+    text += heading;
+    for (const auto& [name, meaning] : rows) {
+      text += fmt::format("  {:<{}}{}\n", name, description_column - 2, meaning);
+    }
+  };
+  add("Exit codes:\n", codes);
+  add("\nEnvironment variables:\n", variables);
   return text;
 }
 

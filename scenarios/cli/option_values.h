@@ -25,6 +25,14 @@ T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::
   return std::get<T>(parsed);
 }
 
+// Refuses the first of these options, by name and value, that is given: it would do nothing.
+inline void refuse_given(const std::string& why,
+                         const std::vector<std::pair<const char*, std::string>>& options) {
+  for (const auto& [name, value] : options) {
+    if (!value.empty()) throw InputError({name}, "has no effect: " + why, "leave it out");
+  }
+}
+
 template <class T>
 using Words = std::vector<std::pair<std::string_view, T>>;
 

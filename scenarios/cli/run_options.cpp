@@ -127,7 +127,7 @@ void SharedOptions::add_settings_to(CommandOptions& app) {
   app.in_group("Run").add_flag("--force", force, "Simulate, no matter how long that takes.");
 }
 
-void SharedOptions::add_to(CommandOptions& app) {
+void SharedOptions::add_but_known_to(CommandOptions& app) {
   add_settings_to(app);
   CommandOptions running = app.in_group("Run");
   running
@@ -137,7 +137,8 @@ void SharedOptions::add_to(CommandOptions& app) {
   running.add_flag("--quiet", quiet, "Show no progress.");
 }
 
-void SharedOptions::add_known_to(CommandOptions& app) {
+void SharedOptions::add_to(CommandOptions& app) {
+  add_but_known_to(app);
   app.in_group("Scenario values")
       .add_option("--known", known,
                   "Add a measurement of this scenario that predictions learn from, such as "

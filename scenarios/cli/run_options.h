@@ -25,10 +25,10 @@ struct SharedOptions {
   std::string seed, fidelity;
 
   void add_to(CommandOptions& app);
+  // Without --known, of commands that do not predict what a file describes.
+  void add_but_known_to(CommandOptions& app);
   // Those of them that count where nothing is run: --set, --seed, --fidelity and --force.
   void add_settings_to(CommandOptions& app);
-  // --known, of commands that predict what a file describes.
-  void add_known_to(CommandOptions& app);
   // Throws InputError where --known is given, as it would do nothing.
   void refuse_known(const std::string& why) const;
   // Likewise for several scenarios: it is of one.

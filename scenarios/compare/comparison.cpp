@@ -189,8 +189,6 @@ Transfers transfers_of(const std::vector<CallTimes>& calls) {
   return sum;
 }
 
-double value_or_zero(const std::optional<Seconds>& time) { return time ? time->value() : 0; }
-
 // Shares a difference out to the causes, step by step as the header says.
 class Split {
  public:
@@ -247,7 +245,7 @@ class Split {
     const double waited = within(waiting_, skew_);
     const bool has_spread = a_.compute_spread && b_.compute_spread;
     const double spread =
-        has_spread ? value_or_zero(b_.compute_spread) - value_or_zero(a_.compute_spread) : skew_;
+        has_spread ? b_.compute_spread->value() - a_.compute_spread->value() : skew_;
     const double computed = within(compute_, spread);
     compute_ -= computed;
     return waited + computed;

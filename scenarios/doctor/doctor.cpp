@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -32,11 +33,12 @@ namespace {
 constexpr Seconds patience(60.0);
 
 // Everything that a program writes, which then ends. Throws BackendError when it fails.
-std::string output_of(const std::string& name, const std::string& option) {
-  LineProcess process({name, {executor_path(name), option}, true});
-  std::string all;
-  auto answer = process.listen(patience);
-  for (; answer.line; answer = process.listen(patience)) all += *answer.line + '\n';
+std::vector<std::string> lines_of(const std::string& name, std::vector<std::string> arguments,
+                                  Seconds longest) {
+  LineProcess process({name, std::move(arguments), true});
+  std::vector<std::string> all;
+  auto answer = process.listen(longest);
+  for (; answer.line; answer = process.listen(longest)) all.push_back(*answer.line);
   if (answer.too_late) process.kill();
   const int status = process.end();
   if (status == 0) return all;
@@ -47,7 +49,9 @@ std::string output_of(const std::string& name, const std::string& option) {
 
 void ask_worker(Examination& found) {
   try {
-    found.backends = backends_from_json(output_of("paceline-worker", "--doctor"));
+    const std::string name = "paceline-worker";
+    const auto lines = lines_of(name, {executor_path(name), "--doctor"}, patience);
+    found.backends = backends_from_json(fmt::format("{}", fmt::join(lines, "\n")));
   } catch (const std::runtime_error& error) {
     found.worker_missing = error.what();
   }
@@ -169,18 +173,12 @@ std::optional<std::string> find_torch(const std::string& path, const std::string
 constexpr Seconds patience_of_driver(20.0);
 
 std::vector<std::string> names_of_driver(const std::string& nvidia_smi) {
-  std::vector<std::string> names;
   try {
-    LineProcess process(
-        {"nvidia-smi", {nvidia_smi, "--query-gpu=name", "--format=csv,noheader"}, true});
-    auto answer = process.listen(patience_of_driver);
-    for (; answer.line; answer = process.listen(patience_of_driver)) names.push_back(*answer.line);
-    if (answer.too_late) process.kill();
-    if (process.end() != 0) names.clear();  // no driver
-  } catch (const std::runtime_error&) {
-    names.clear();
+    return lines_of("nvidia-smi", {nvidia_smi, "--query-gpu=name", "--format=csv,noheader"},
+                    patience_of_driver);
+  } catch (const std::runtime_error&) {  // no driver
+    return {};
   }
-  return names;
 }
 
 struct Use {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -104,20 +105,19 @@ void take_times(const StepTrace& trace, const Timeline& timeline, ExplainedCall&
 // Each different call once.
 void find_parts(const PreparedPoint& prepared, const StepTrace& trace,
                 std::vector<ExplainedCall>& calls) {
-  std::vector<std::size_t> order(calls.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return calls[a].exposed > calls[b].exposed; });
+  std::vector<ExplainedCall*> order;
+  for (ExplainedCall& call : calls) order.push_back(&call);
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [](const ExplainedCall* call) { return call->exposed; });
   std::map<CollectiveCall, std::optional<CallParts>> known;
-  for (const std::size_t i : order) {
-    const CollectiveCall& made = *call_of(trace.program.operations[calls[i].operation]);
+  for (ExplainedCall* call : order) {
+    const CollectiveCall& made = *call_of(trace.program.operations[call->operation]);
     if (made.known() != nullptr) continue;
     const auto found = known.find(made);
     if (found != known.end()) {
-      calls[i].parts = found->second;
+      call->parts = found->second;
     } else if (known.size() < parts_most) {
-      calls[i].parts = parts_of(prepared.point, made);
-      known.emplace(made, calls[i].parts);
+      call->parts = known.emplace(made, parts_of(prepared.point, made)).first->second;
     }
   }
 }
@@ -230,6 +230,20 @@ std::optional<Change> no_latency(const ExplainedPoint& point) {
   return made;
 }
 
+// The setting that gives such links their bandwidth, and that; empty: several keys do.
+std::pair<std::string, BytesPerSecond> bandwidth_of(topology::LinkKind link,
+                                                    const topology::Cluster& cluster) {
+  const topology::IntraNode& node = cluster.intra_node;
+  switch (link) {
+    case topology::LinkKind::nic: return {"cluster.network.bandwidth", cluster.network.bandwidth};
+    case topology::LinkKind::host:
+      return {"cluster.intra_node.host_bandwidth", *node.host_bandwidth};
+    case topology::LinkKind::gpu_port:
+    case topology::LinkKind::lane: return {"cluster.intra_node.bandwidth", node.bandwidth};
+    default: return {};
+  }
+}
+
 // So many times the bandwidth stands for any bandwidth: it leaves a thousandth of the bytes' time.
 constexpr double widened = 1000;
 
@@ -240,29 +254,11 @@ std::optional<Change> no_bottleneck(const ExplainedPoint& point) {
     if (longest == nullptr || call.exposed > longest->exposed) longest = &call;
   }
   if (longest == nullptr) return std::nullopt;
-  const topology::Cluster& cluster = point.scenario.cluster;
-  const topology::LinkKind kind = longest->parts->link->kind;
-  std::string key;
-  BytesPerSecond now;
-  switch (kind) {
-    case topology::LinkKind::nic:
-      key = "cluster.network.bandwidth";
-      now = cluster.network.bandwidth;
-      break;
-    case topology::LinkKind::gpu_port:
-    case topology::LinkKind::lane:
-      key = "cluster.intra_node.bandwidth";
-      now = cluster.intra_node.bandwidth;
-      break;
-    case topology::LinkKind::host:
-      key = "cluster.intra_node.host_bandwidth";
-      now = *cluster.intra_node.host_bandwidth;
-      break;
-    default: return std::nullopt;  // several keys give their bandwidth
-  }
+  const BusiestLink& link = *longest->parts->link;
+  const auto [key, now] = bandwidth_of(link.kind, point.scenario.cluster);
+  if (key.empty()) return std::nullopt;
   return Change{
-      fmt::format("limit of the {} ({:.0f} times its bandwidth)", longest->parts->link->name,
-                  widened),
+      fmt::format("limit of the {} ({:.0f} times its bandwidth)", link.name, widened),
       {{key, fmt::format("{:.0f}GBps", std::max(1.0, std::round(now.value() * widened * 1e-9)))}}};
 }
 

@@ -139,12 +139,6 @@ class Terms {
 using training::LaneKind;
 using training::OperationKind;
 
-Seconds end_of_class(const RankClass& members) {
-  Seconds end;
-  for (const training::Interval& ran : members.intervals) end = std::max(end, ran.end);
-  return end;
-}
-
 Counted counted_as(const training::Operation& operation, const training::Lane& lane) {
   if (operation.kind == OperationKind::launch) return Counted::launch;
   if (lane.kind == LaneKind::compute) {
@@ -223,8 +217,8 @@ Seconds Timeline::time_of(Counted as, OperationId operation) const {
 
 Timeline timeline_of(const StepTrace& trace, std::uint32_t gpus_per_node) {
   Timeline made;
-  made.members = &*std::ranges::max_element(trace.classes, {}, end_of_class);
-  made.step = end_of_class(*made.members);
+  made.members = &*std::ranges::max_element(trace.classes, {}, end_of);
+  made.step = end_of(*made.members);
   const training::StepProgram& program = trace.program;
   const JoinedCalls joined(program, gpus_per_node, trace);
   made.joined.resize(program.operations.size());

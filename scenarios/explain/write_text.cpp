@@ -132,18 +132,11 @@ void write_without(std::ostream& out, const Explanation& made) {
   out << "\nThe step predicted again without one thing. These differences need not add up.\n";
   TextTable table({"without", "by", "step", "difference"}, 2);
   for (const Without& one : made.without) {
-    std::string by = "the step that ran, scheduled again";
-    if (!one.settings.empty()) {
-      by.clear();
-      for (const ScenarioFile::Setting& setting : one.settings) {
-        by += fmt::format("{}{}={}", by.empty() ? "" : " ", setting.path, setting.value);
-      }
-    }
-    if (one.step) {
-      table.add({one.what, by, to_text(*one.step), percent(*one.step / step - 1)});
-    } else {
-      table.add({one.what, by, "refused", ""});
-    }
+    const std::string by = one.settings.empty()
+                               ? "the step that ran, scheduled again"
+                               : fmt::format("{}", fmt::join(spelled(one.settings), " "));
+    table.add({one.what, by, one.step ? to_text(*one.step) : "refused",
+               one.step ? percent(*one.step / step - 1) : ""});
   }
   table.write(out);
   for (const Without& one : made.without) {

@@ -182,9 +182,6 @@ stats::ErrorSummary summary_of(const std::vector<ValidationRow>& rows, const Err
   return stats::summarise(errors);
 }
 
-double predicted_error(const ValidationRow& row) { return row.error_percent; }
-double no_overlap_error(const ValidationRow& row) { return row.no_overlap_percent; }
-
 // The mean over sources of their mean |error|; of all but one where that is named.
 double mean_error(const RowsBySource& sources, const Error& error, const std::string* but) {
   double sum = 0, counted = 0;
@@ -199,19 +196,18 @@ double mean_error(const RowsBySource& sources, const Error& error, const std::st
 std::size_t choice(std::span<const RowsBySource> candidates, const std::string* but) {
   std::vector<double> errors;
   for (const RowsBySource& candidate : candidates) {
-    errors.push_back(mean_error(candidate, predicted_error, but));
+    errors.push_back(mean_error(candidate, &ValidationRow::error_percent, but));
   }
   return static_cast<std::size_t>(std::ranges::min_element(errors) - errors.begin());
 }
 
 // With what is exposed `factor` times as long.
 double error_with(const ValidationRow& row, double factor) {
-  const Seconds step = row.one_gpu_step + (row.predicted_step - row.one_gpu_step) * factor;
-  return 100 * (row.measured_step / step - 1);
+  return error_of(row, row.one_gpu_step + (row.predicted_step - row.one_gpu_step) * factor);
 }
 
 stats::ErrorSummary oracle_of(const std::vector<ValidationRow>& rows) {
-  stats::ErrorSummary best = summary_of(rows, predicted_error);
+  stats::ErrorSummary best = summary_of(rows, &ValidationRow::error_percent);
   for (double factor = 0; factor <= 10; factor = factor * 1.05 + 0.01) {
     const auto errors =
         summary_of(rows, [&](const ValidationRow& row) { return error_with(row, factor); });
@@ -330,9 +326,8 @@ bool is_easy(const ValidationRow& row) {
 }
 
 double error_percent(const ConstantOverlap& model, const ValidationRow& row) {
-  const Seconds step =
-      row.one_gpu_step * (1 + model.wrapper) + row.communication * (1 - model.hidden);
-  return 100 * (row.measured_step / step - 1);
+  return error_of(row,
+                  row.one_gpu_step * (1 + model.wrapper) + row.communication * (1 - model.hidden));
 }
 
 RowsBySource by_source(std::span<const ValidationRow> rows) {
@@ -376,11 +371,10 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     const RowsBySource& chosen = candidates[left.chosen];
     const std::vector<ValidationRow>& rows = chosen.at(source);
     left.network = network_of(rows);
-    left.predicted = summary_of(rows, predicted_error);
+    left.predicted = summary_of(rows, &ValidationRow::error_percent);
     left.oracle = oracle_of(rows);
-    left.perfect_scaling =
-        summary_of(rows, [](const ValidationRow& row) { return row.perfect_scaling_percent; });
-    left.no_overlap = summary_of(rows, no_overlap_error);
+    left.perfect_scaling = summary_of(rows, &ValidationRow::perfect_scaling_percent);
+    left.no_overlap = summary_of(rows, &ValidationRow::no_overlap_percent);
     RowsBySource others = chosen;
     others.erase(source);
     left.others_overlap = fit_constant_overlap(others);
@@ -394,10 +388,11 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     }
     left.next = judge_next_rows(rows, left.priors);
     const auto hard = decisive(rows);
-    left.decisive = summary_of(hard, predicted_error);
-    left.decisive_no_overlap = summary_of(hard, no_overlap_error);
+    left.decisive = summary_of(hard, &ValidationRow::error_percent);
+    left.decisive_no_overlap = summary_of(hard, &ValidationRow::no_overlap_percent);
     left.decisive_constant_overlap = summary_of(hard, constant_error);
-    left.in_sample = summary_of(candidates[judged.chosen_by_all].at(source), predicted_error);
+    left.in_sample =
+        summary_of(candidates[judged.chosen_by_all].at(source), &ValidationRow::error_percent);
     judged.mean_percent += left.predicted.mean_absolute;
   }
   judged.mean_percent /= static_cast<double>(judged.sources.size());

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <set>
@@ -39,107 +39,84 @@ std::string error_text(const PointOutcome& outcome) {
   return fmt::format("{:+.1f}%{}", *error, outcome.measured->known ? " known" : "");
 }
 
-struct Columns {
-  bool gpus;         // none of the axes is
-  bool predicted;    // some point was to be
-  bool measured;     // throughput
-  bool on_hardware;  // steps and what of them is communication
-  bool tokens;       // throughput is in tokens, which all points have, not in samples
+struct Column {
+  std::string header;
+  std::function<std::string(const PointOutcome&)> cell;
 };
 
-Columns columns_of(const std::vector<PointOutcome>& outcomes) {
-  const auto& axes = outcomes.front().axes;
-  const auto any = [&](auto has) { return std::ranges::any_of(outcomes, has); };
-  return {std::ranges::find(axes, "gpus", &AxisValue::path) == axes.end(),
-          any([](const PointOutcome& one) { return one.predicted || one.failure; }),
-          any([](const PointOutcome& one) { return one.measured.has_value(); }),
-          any([](const PointOutcome& one) { return one.measurement || one.measure_failure; }),
-          !any([](const PointOutcome& one) { return one.setup.sequence == 0; })};
-}
-
-std::vector<std::string> header_of(const std::vector<AxisValue>& axes, const Columns& columns) {
-  std::vector<std::string> header;
-  const auto add = [&](std::initializer_list<const char*> names) {
-    header.insert(header.end(), names.begin(), names.end());
-  };
-  for (const AxisValue& axis : axes) header.push_back(last_part(axis.path));
-  if (columns.gpus) add({"gpus"});
-  if (!columns.predicted) {
-    const char* throughput = columns.tokens ? "tokens/s" : "measured/s";
-    add({"step", "MAD", "exposed comm", "CPUs busy", throughput, "speedup"});
-    return header;
-  }
-  add({"step", "90% interval"});
-  columns.tokens ? add({"exposed", "tokens/s", "per GPU"}) : add({"exposed comm", "predicted/s"});
-  if (columns.on_hardware) add({"measured step", "MAD", "exposed", "CPUs busy"});
-  if (columns.measured) add({"measured/s", "error"});
-  add({"speedup"});
-  if (columns.measured) add({"measured"});
-  return header;
-}
-
-std::string interval_text(const PointOutcome& outcome) {
-  if (!outcome.predicted) return "";
-  const Seconds step = outcome.predicted->totals.step;
-  return fmt::format("-{:.0f}% +{:.0f}%", 100 * (1 - outcome.predicted->interval.low / step),
-                     100 * (outcome.predicted->interval.high / step - 1));
-}
-
-std::string in_units(SamplesPerSecond throughput, const PointOutcome& outcome,
-                     const Columns& columns) {
-  return in_digits(columns.tokens ? SamplesPerSecond(*outcome.tokens_of(throughput)) : throughput);
-}
-
-void add_prediction(const PointOutcome& outcome, const Columns& columns,
-                    std::vector<std::string>& row) {
-  if (!outcome.predicted) {
-    row.insert(row.end(), {"failed", "", "", ""});
-    if (columns.tokens) row.emplace_back();
-    return;
-  }
-  const StepTotals& totals = outcome.predicted->totals;
-  row.push_back(to_text(totals.step));
-  row.push_back(interval_text(outcome));
-  row.push_back(to_text(totals.exposed_communication));
-  const SamplesPerSecond throughput = outcome.predicted_throughput();
-  row.push_back(in_units(throughput, outcome, columns));
-  if (columns.tokens) row.push_back(in_units(throughput / outcome.gpus, outcome, columns));
-}
-
-void add_measurement(const PointOutcome& outcome, std::vector<std::string>& row) {
-  if (!outcome.measurement) {
-    const bool failed = outcome.measure_failure.has_value();
-    row.insert(row.end(), {failed ? "failed" : "", "", "", ""});
-    return;
-  }
-  const StepTotals& totals = outcome.measurement->totals;
-  row.push_back(to_text(totals.step));
-  row.push_back(to_text(outcome.measurement->measurement->mad));
-  row.push_back(to_text(totals.exposed_communication));
-  row.push_back(fmt::format("{:.0f}%", 100 * outcome.measurement->measurement->cpu_busy));
+std::string interval_text(const PointOutcome& one) {
+  const StepInterval& interval = one.predicted->interval;
+  return fmt::format("-{:.0f}% +{:.0f}%", 100 * (1 - interval.low / one.step()),
+                     100 * (interval.high / one.step() - 1));
 }
 
 std::string speedup_text(const std::optional<double>& speedup) {
   return speedup ? fmt::format("{:.2f}", *speedup) : "";
 }
 
-std::vector<std::string> row_of(const PointOutcome& outcome, const Columns& columns) {
-  std::vector<std::string> row;
-  for (const AxisValue& axis : outcome.axes) row.push_back(axis.text);
-  if (columns.gpus) row.push_back(std::to_string(outcome.gpus));
-  if (columns.predicted) add_prediction(outcome, columns, row);
-  if (columns.on_hardware || !columns.predicted) add_measurement(outcome, row);
-  if (columns.measured || !columns.predicted) {
-    const auto& measured = outcome.measured;
-    row.push_back(measured ? in_units(measured->throughput, outcome, columns) : "");
+bool has_gpus(const std::vector<AxisValue>& axes) {
+  return std::ranges::find(axes, "gpus", &AxisValue::path) != axes.end();
+}
+
+std::vector<Column> columns_of(const std::vector<PointOutcome>& outcomes) {
+  using One = const PointOutcome&;
+  const auto any = [&](auto has) { return std::ranges::any_of(outcomes, has); };
+  const bool has_predictions = any([](One one) { return one.predicted || one.failure; });
+  const bool has_measured = any([](One one) { return one.measured.has_value(); });
+  const bool has_runs = any([](One one) { return one.measurement || one.measure_failure; });
+  const bool in_tokens = !any([](One one) { return one.setup.sequence == 0; });  // all have some
+  const auto rate = [in_tokens](SamplesPerSecond of, One one) {
+    return in_digits(in_tokens ? SamplesPerSecond(*one.tokens_of(of)) : of);
+  };
+  std::vector<Column> all;
+  const auto add = [&](std::string header, auto cell) { all.push_back({std::move(header), cell}); };
+  const auto add_if = [&](auto has, std::string header, auto cell) {
+    add(std::move(header), [=](One one) { return one.*has ? cell(one) : std::string(); });
+  };
+  const auto& axes = outcomes.front().axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    add(last_part(axes[i].path), [i](One one) { return one.axes[i].text; });
   }
-  if (columns.measured && columns.predicted) row.push_back(error_text(outcome));
-  if (columns.predicted) {
-    row.push_back(outcome.predicted ? speedup_text(outcome.predicted_speedup()) : "");
+  if (!has_gpus(axes)) add("gpus", [](One one) { return std::to_string(one.gpus); });
+  constexpr auto predicted = &PointOutcome::predicted;
+  if (has_predictions) {
+    add("step", [](One one) { return one.predicted ? to_text(one.step()) : "failed"; });
+    add_if(predicted, "90% interval", interval_text);
+    add_if(predicted, in_tokens ? "exposed" : "exposed comm",
+           [](One one) { return to_text(one.exposed_communication()); });
+    add_if(predicted, in_tokens ? "tokens/s" : "predicted/s",
+           [=](One one) { return rate(one.predicted_throughput(), one); });
   }
-  if (columns.measured || !columns.predicted)
-    row.push_back(speedup_text(outcome.measured_speedup()));
-  return row;
+  if (has_predictions && in_tokens) {
+    add_if(predicted, "per GPU",
+           [=](One one) { return rate(one.predicted_throughput() / one.gpus, one); });
+  }
+  if (has_runs || !has_predictions) {
+    constexpr auto run = &PointOutcome::measurement;
+    add(has_predictions ? "measured step" : "step", [](One one) {
+      if (one.measurement) return to_text(one.measurement->totals.step);
+      return std::string(one.measure_failure ? "failed" : "");
+    });
+    add_if(run, "MAD", [](One one) { return to_text(one.measurement->measurement->mad); });
+    add_if(run, has_predictions ? "exposed" : "exposed comm",
+           [](One one) { return to_text(one.measurement->totals.exposed_communication); });
+    add_if(run, "CPUs busy", [](One one) {
+      return fmt::format("{:.0f}%", 100 * one.measurement->measurement->cpu_busy);
+    });
+  }
+  if (has_measured || !has_predictions) {
+    add_if(&PointOutcome::measured, in_tokens && !has_predictions ? "tokens/s" : "measured/s",
+           [=](One one) { return rate(one.measured->throughput, one); });
+  }
+  if (has_measured && has_predictions) add("error", error_text);
+  if (has_predictions) {
+    add_if(predicted, "speedup", [](One one) { return speedup_text(one.predicted_speedup()); });
+  }
+  if (has_measured || !has_predictions) {
+    add(has_predictions ? "measured" : "speedup",
+        [](One one) { return speedup_text(one.measured_speedup()); });
+  }
+  return all;
 }
 
 void add_error(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
@@ -305,12 +282,6 @@ void add_check(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
   }
 }
 
-void add_sureness(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
-  const Sureness found = sureness_in_words(outcomes);
-  if (!found.widest.empty()) remarks.add(weight::widest, found.widest);
-  if (!found.next.empty()) remarks.add(weight::measure_next, found.next);
-}
-
 void write_failures(std::ostream& out, const std::vector<PointOutcome>& outcomes) {
   bool is_first = true;
   const auto write = [&](const std::string& line) {
@@ -328,15 +299,13 @@ void write_failures(std::ostream& out, const std::vector<PointOutcome>& outcomes
 }
 
 // Green where a measured step is within its prediction's interval, red where it is not.
-void mark_error(TextTable& table, const std::vector<std::string>& header,
-                const PointOutcome& outcome) {
-  if (!outcome.counts()) return;
-  const auto column = std::ranges::find(header, "error");
-  if (column == header.end()) return;
+void mark_error(TextTable& table, const std::vector<Column>& columns, const PointOutcome& outcome) {
+  const auto column = std::ranges::find(columns, "error", &Column::header);
+  if (!outcome.counts() || column == columns.end()) return;
   const Seconds measured = Seconds(outcome.samples_per_step / outcome.measured->throughput.value());
   const StepInterval& interval = outcome.predicted->interval;
   const bool is_inside = interval.low <= measured && measured <= interval.high;
-  table.mark(static_cast<std::size_t>(column - header.begin()),
+  table.mark(static_cast<std::size_t>(column - columns.begin()),
              is_inside ? Paint::good : Paint::bad);
 }
 
@@ -385,13 +354,16 @@ void add_replaced(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
 
 void write_table(std::ostream& out, const ScenarioFile& file,
                  const std::vector<PointOutcome>& outcomes) {
-  const Columns columns = columns_of(outcomes);
+  const std::vector<Column> columns = columns_of(outcomes);
   const auto& axes = outcomes.front().axes;
-  const std::vector<std::string> header = header_of(axes, columns);
-  TextTable table(header, axes.size() + (columns.gpus ? 1 : 0));
+  std::vector<std::string> header;
+  for (const Column& column : columns) header.push_back(column.header);
+  TextTable table(std::move(header), axes.size() + (has_gpus(axes) ? 0 : 1));
   for (const PointOutcome& outcome : outcomes) {
-    table.add(row_of(outcome, columns));
-    mark_error(table, header, outcome);
+    std::vector<std::string> row;
+    for (const Column& column : columns) row.push_back(column.cell(outcome));
+    table.add(std::move(row));
+    mark_error(table, columns, outcome);
     add_bar(table, outcome);
   }
   Remarks remarks;
@@ -402,7 +374,9 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_sources(remarks, file, outcomes);
   add_network(remarks, file, outcomes);
   add_losses(remarks, outcomes);
-  add_sureness(remarks, outcomes);
+  const Sureness found = sureness_in_words(outcomes);
+  remarks.add(weight::widest, found.widest);
+  remarks.add(weight::measure_next, found.next);
   add_memory(remarks, outcomes);
   add_check(remarks, outcomes);
   remarks.assume(assumptions_of(outcomes));

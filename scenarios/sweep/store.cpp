@@ -152,11 +152,6 @@ Row row_from(const Statement& statement, int first) {
 
 std::string unit_name(const std::string& axis) { return "unit of " + axis; }
 
-std::string unit_in(const Database& database, const std::string& axis) {
-  Statement find(database, "SELECT value FROM meta WHERE name = ?");
-  return find.bind(unit_name(axis)).next() ? text_in(find.cell(0)) : "";
-}
-
 bool is_new(const Database& database) {
   return database.value_of("SELECT count(*) FROM sqlite_master") == Cell(std::int64_t{0}) &&
          database.value_of("PRAGMA application_id") == Cell(std::int64_t{0});
@@ -219,6 +214,16 @@ Cell Database::value_of(const std::string& sql) const {
 }
 
 std::int64_t Database::changes() const { return ::sqlite3_changes64(handle_); }
+
+std::uint64_t Database::points() const {
+  const Cell count = value_of("SELECT count(*) FROM points");
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(count));
+}
+
+std::string Database::unit_of(const std::string& axis) const {
+  Statement find(*this, "SELECT value FROM meta WHERE name = ?");
+  return find.bind(unit_name(axis)).next() ? text_in(find.cell(0)) : "";
+}
 
 void Database::in_transaction(Access access, const std::function<void()>& work) const {
   execute(access == Access::read ? "BEGIN" : "BEGIN IMMEDIATE");
@@ -394,11 +399,6 @@ Store::~Store() {
   files::FilesInUse::of_process().remove_output(place_);
 }
 
-std::uint64_t Store::points() const {
-  const Cell count = database_->value_of("SELECT count(*) FROM points");
-  return static_cast<std::uint64_t>(std::get<std::int64_t>(count));
-}
-
 std::int64_t Store::add(const ScenarioFile& file) {
   std::string words;
   JsonWriter(words).value(spelled(file.settings()));
@@ -413,8 +413,6 @@ std::int64_t Store::add(const ScenarioFile& file) {
   }
   return id;
 }
-
-std::string Store::unit_of(const std::string& axis) const { return unit_in(*database_, axis); }
 
 bool Store::has_another(const ScenarioFile& file) const {
   Statement others(*database_, "SELECT 1 FROM scenarios WHERE path = ? AND sha256 <> ?");
@@ -481,25 +479,16 @@ std::uint64_t Store::merge(const std::string& other) {
   return after - before;
 }
 
-StoredPoints::StoredPoints(const std::string& path) : database_(path, Database::Access::read) {
-  expect_store(database_);
-}
-
-std::uint64_t StoredPoints::count() const {
-  return static_cast<std::uint64_t>(
-      std::get<std::int64_t>(database_.value_of("SELECT count(*) FROM points")));
-}
-
-std::string StoredPoints::unit_of(const std::string& axis) const {
-  return unit_in(database_, axis);
+StoredPoints::StoredPoints(const std::string& path) : Database(path, Access::read) {
+  expect_store(*this);
 }
 
 void StoredPoints::for_each(
     const std::function<void(const std::string& scenario, const Row&)>& take) const {
-  Statement select(database_, "SELECT scenarios.name, " + row_columns() +
-                                  " FROM points LEFT JOIN texts ON texts.id = assumed"
-                                  " LEFT JOIN scenarios ON scenarios.id = points.scenario"
-                                  " ORDER BY scenarios.name, points.scenario, number, fidelity");
+  Statement select(*this, "SELECT scenarios.name, " + row_columns() +
+                              " FROM points LEFT JOIN texts ON texts.id = assumed"
+                              " LEFT JOIN scenarios ON scenarios.id = points.scenario"
+                              " ORDER BY scenarios.name, points.scenario, number, fidelity");
   while (select.next()) take(text_in(select.cell(0)), row_from(select, 1));
 }
 

@@ -34,6 +34,9 @@ class Database {
   // The first value of the first row; of no row, nothing.
   [[nodiscard]] Cell value_of(const std::string& sql) const;
   [[nodiscard]] std::int64_t changes() const;  // of the last statement
+  // Of a store: how many points it has, and an axis's unit, as AxisValue has it.
+  [[nodiscard]] std::uint64_t points() const;
+  [[nodiscard]] std::string unit_of(const std::string& axis) const;
   // What is read is of one moment; all or nothing of it is written. Writers wait for each other.
   void in_transaction(Access access, const std::function<void()>& work) const;
   [[noreturn]] void fail(int code) const;
@@ -124,7 +127,7 @@ class Store {
   ~Store();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::uint64_t points() const;
+  [[nodiscard]] std::uint64_t points() const { return database_->points(); }
 
   // The file's number among the store's scenarios.
   std::int64_t add(const ScenarioFile& file);
@@ -139,8 +142,10 @@ class Store {
   // row of the same key. Returns for each whether it is there now.
   std::vector<bool> write(std::span<const PlacedRow> rows);
 
-  // Of an axis, as AxisValue has it; empty where it has none.
-  [[nodiscard]] std::string unit_of(const std::string& axis) const;
+  // Empty where the axis has none.
+  [[nodiscard]] std::string unit_of(const std::string& axis) const {
+    return database_->unit_of(axis);
+  }
 
   // Takes the rows of another store likewise; returns how many are new. Throws InputError as the
   // constructor does, and where there is no such file.
@@ -157,18 +162,13 @@ class Store {
 };
 
 // The points of a store, of any version of Paceline. Only read: others may write it.
-class StoredPoints {
+class StoredPoints : public Database {
  public:
   // Throws InputError for what is no store, or one of another schema.
   explicit StoredPoints(const std::string& path);
 
-  [[nodiscard]] std::uint64_t count() const;
-  [[nodiscard]] std::string unit_of(const std::string& axis) const;
   // In the order of the files' names and their grids.
   void for_each(const std::function<void(const std::string& scenario, const Row&)>& take) const;
-
- private:
-  Database database_;
 };
 
 }  // namespace paceline::sweep

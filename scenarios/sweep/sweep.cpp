@@ -29,12 +29,6 @@ double number_in(const Row& row, std::string_view column) {
 
 std::int64_t gpus_of(const Row& row) { return static_cast<std::int64_t>(number_in(row, "gpus")); }
 
-double throughput_at(const Row& row, std::string_view step) {
-  const double end = number_in(row, step);
-  const double throughput = number_in(row, "predicted_throughput_per_s");
-  return end > 0 ? throughput * number_in(row, "predicted_step_s") / end : throughput;
-}
-
 class Sweep {
  public:
   Sweep(const Request& request, const Grids& grids, Store& store, Summary& summary)
@@ -161,9 +155,7 @@ class Sweep {
     // Of equal ones the first in the grid, whichever was done first.
     const bool is_better = throughput > best.throughput_per_s ||
                            (throughput == best.throughput_per_s && task < best.task);
-    if (!is_better) return;
-    best = {task, throughput, throughput_at(row, "step_s_high"),
-            number_in(row, "predicted_step_s")};
+    if (is_better) best = {task, throughput, number_in(row, "predicted_step_s")};
   }
 
   void tell() {

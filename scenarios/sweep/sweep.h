@@ -104,7 +104,7 @@ class Cursor {
 
 struct Best {
   Task task;
-  double throughput_per_s = 0, throughput_per_s_low = 0, step_s = 0;
+  double throughput_per_s = 0, step_s = 0;
 };
 
 struct Summary {

@@ -40,7 +40,6 @@ Action attach_advise(CommandOptions& app) {
                  "Analyse this number of GPUs (default: the last value of sweep.gpus).")
       .in_range(1, 1'000'000);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   options->output.add_json_to(app, "the advice");
   options->output.report.add_assumptions_to(app);
   options->output.report.add_markdown_to(app);

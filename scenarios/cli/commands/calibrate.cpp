@@ -298,11 +298,8 @@ void check(const Options& options) {
   const std::size_t scenarios = options.those(true).size();
   if (scenarios == options.inputs.size()) {
     options.log.refuse("no log is given");
-    for (const auto& [name, value] :
-         {std::pair{"--between", &options.between}, std::pair{"--cluster", &options.cluster}}) {
-      if (value->empty()) continue;
-      throw InputError({name}, "has no effect: no log is given", "leave it out");
-    }
+    refuse_given("no log is given",
+                 {{"--between", options.between}, {"--cluster", options.cluster}});
   }
   options.shared.expect_known_of_one(scenarios);
   if (scenarios > 0) return;
@@ -384,7 +381,6 @@ Action attach_calibrate(CommandOptions& app) {
                    "Use every measured point of the scenarios, not only the known ones.");
   options->log.add_to(app);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

@@ -46,7 +46,7 @@ Action attach_capacity(CommandOptions& app) {
                  "The job file (YAML, schema paceline.job/1), or the name of a shipped one.")
       .required()
       .reads_files(files::shipped_job_folder);
-  options->shared.add_to(app);
+  options->shared.add_but_known_to(app);
   options->output.add_to(app, "the plan");
   return [options] { return run(*options); };
 }

@@ -201,15 +201,6 @@ bool is_algorithm_for(Collective collective, const std::string& name) {
          collectives::find_algorithm(Collective::all_gather, name) == nullptr;
 }
 
-// Options that would do nothing, by name and value.
-void refuse_given(const char* why,
-                  const std::vector<std::pair<const char*, std::string>>& options) {
-  for (const auto& [name, value] : options) {
-    if (value.empty()) continue;
-    throw InputError({name}, std::string("has no effect: ") + why, "leave it out");
-  }
-}
-
 void check_algorithm(const Options& options, Collective collective) {
   if (!is_algorithm_for(collective, options.algorithm)) {
     throw InputError(

@@ -34,7 +34,6 @@ Action attach_explain(CommandOptions& app) {
                  "The point to explain, by values of the sweep's axes: gpus=32 or "
                  "gpus=32,path=value (default: the last value of each axis).");
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   options->output.add_json_to(app, "the explanation");
   return [options] { return run(*options); };
 }

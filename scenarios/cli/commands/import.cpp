@@ -19,14 +19,8 @@ struct Options {
   bool all = false;
 };
 
-bool says_summary(const Options& options) {
-  return !options.json.is_standard_output() && !options.output.is_standard_output() &&
-         !options.timeline.is_standard_output();
-}
-
 int run(Options& options) {
   files::expect_each_once(options.paths);
-  const bool summary = says_summary(options);
   const Import import = import_traces(options.paths);
   std::vector<traces::TraceRun> runs;
   if (options.output.is_asked() || options.timeline.is_asked()) {
@@ -37,13 +31,12 @@ int run(Options& options) {
                        "give profilers' traces, or a file that --trace wrote");
     }
   }
-  if (summary) {
+  if (!options.json.is_standard_output() && !options.output.is_standard_output() &&
+      !options.timeline.is_standard_output()) {
     write_summary(std::cout, import, options.all ? Rows::all : Rows::worst);
   }
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, import); });
-  if (options.output.is_asked()) {
-    write_runs(options.output, runs);
-  }
+  if (options.output.is_asked()) write_runs(options.output, runs);
   if (options.timeline.is_asked()) write_timeline(options.timeline, runs);
   return exit_done;
 }

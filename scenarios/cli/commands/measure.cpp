@@ -80,7 +80,7 @@ Action attach_measure(CommandOptions& app) {
   }
   add_secret_file(measuring, options->secret_file);
   options->output.add_to(app);
-  options->shared.add_to(app);
+  options->shared.add_but_known_to(app);
   return [options] { return measure(*options); };
 }
 

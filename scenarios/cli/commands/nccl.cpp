@@ -213,7 +213,9 @@ std::uint32_t minor_of(const std::string& version) {
 
 constexpr std::uint32_t channels_max = Release{Release::newest}.channels_max();
 
-void refuse(const char* option, std::uint32_t value, const char* hint) {
+void expect_within(std::uint32_t least, std::uint32_t most, const char* option, std::uint32_t value,
+                   const char* hint) {
+  if (value >= least && value <= most) return;
   throw InputError({option}, fmt::format("{} is out of range", value), hint);
 }
 
@@ -248,20 +250,13 @@ Group group_on_cluster(const Options& options, Release release, Architecture gpu
 
 // As the other options describe it.
 Group described_group(const Options& options, Release release, Architecture gpu) {
-  constexpr std::uint32_t most = 1U << 20;
-  if (options.nodes == 0 || options.nodes > most) {
-    refuse("--nodes", options.nodes, "write 1 or more");
-  }
-  if (options.gpus_per_node == 0 || options.gpus_per_node > 1024) {
-    refuse("--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
-  }
+  expect_within(1, 1U << 20, "--nodes", options.nodes, "write 1 or more");
+  expect_within(1, 1024, "--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
   if (options.nodes * options.gpus_per_node < 2) {
     throw InputError({"--gpus-per-node"}, "one GPU sends nothing", "write 2 or more, or --nodes 2");
   }
-  if (options.channels == 0 || options.channels > channels_max) {
-    refuse("--channels", options.channels,
-           "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a cluster");
-  }
+  expect_within(1, channels_max, "--channels", options.channels,
+                "write 1 to 64, as NCCL_DEBUG_SUBSYS=GRAPH prints, or name a cluster");
   if (options.nodes == 1 && (options.plain_tree || !options.remote.empty())) {
     throw InputError({options.plain_tree ? "--plain-tree" : "--remote"},
                      "has no effect on one node", "leave it out, or write --nodes 2");
@@ -296,12 +291,8 @@ Group group_of(const Options& options) {
                                         : group_on_cluster(options, release, gpu);
   group.processor = word("--processor", options.processor, processors);
   group.network_latency = quantity("--network-latency", options.network_latency, parse_seconds);
-  if (options.nvls_channels > channels_max) {
-    refuse("--nvls-channels", options.nvls_channels, "write 1 to 64");
-  }
-  if (options.collnet_channels > channels_max) {
-    refuse("--collnet-channels", options.collnet_channels, "write 1 to 64");
-  }
+  expect_within(0, channels_max, "--nvls-channels", options.nvls_channels, "write 1 to 64");
+  expect_within(0, channels_max, "--collnet-channels", options.collnet_channels, "write 1 to 64");
   if (options.nvls_channels > 0) group.nvls = with_channels(group.ring, options.nvls_channels);
   if (options.collnet_channels > 0) {
     group.collnet = with_channels(group.ring, options.collnet_channels);
@@ -366,38 +357,27 @@ int run(Options& options) {
 
 void add_description(CommandOptions& app, Options& options, const Option& cluster) {
   CommandOptions machine = app.in_group("Machine, in place of a cluster");
-  machine.add_option("--nodes", options.nodes, "The number of nodes (default: 1).")
-      .excludes(cluster);
-  machine
-      .add_option("--gpus-per-node", options.gpus_per_node,
-                  "The number of GPUs per node (default: 8).")
-      .excludes(cluster);
-  machine
-      .add_option(
-          "--channels", options.channels,
-          "The number of channels of rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints it.")
-      .excludes(cluster);
-  machine
-      .add_option("--local", options.local,
-                  "The bandwidth of a channel inside a node, such as 20GBps.")
-      .excludes(cluster);
-  machine
-      .add_option("--remote", options.remote,
-                  "The bandwidth of a channel between nodes (default: that of --local).")
-      .excludes(cluster);
-  machine
-      .add_option("--link", options.link,
-                  "The links inside a node: nvlink or pci (default: nvlink).")
-      .excludes(cluster)
-      .suggests({"nvlink", "pci"});
-  machine
-      .add_flag("--plain-tree", options.plain_tree,
-                "Only one rank per node talks to other nodes (pattern 1 in NCCL's log).")
-      .excludes(cluster);
-  machine
-      .add_flag("--different-channels", options.different_channels,
-                "Channels differ, where NCCL's log says sameChannels 0.")
-      .excludes(cluster);
+  for (const Option& option :
+       {machine.add_option("--nodes", options.nodes, "The number of nodes (default: 1)."),
+        machine.add_option("--gpus-per-node", options.gpus_per_node,
+                           "The number of GPUs per node (default: 8)."),
+        machine.add_option(
+            "--channels", options.channels,
+            "The number of channels of rings and trees, as NCCL_DEBUG_SUBSYS=GRAPH prints it."),
+        machine.add_option("--local", options.local,
+                           "The bandwidth of a channel inside a node, such as 20GBps."),
+        machine.add_option("--remote", options.remote,
+                           "The bandwidth of a channel between nodes (default: that of --local)."),
+        machine
+            .add_option("--link", options.link,
+                        "The links inside a node: nvlink or pci (default: nvlink).")
+            .suggests({"nvlink", "pci"}),
+        machine.add_flag("--plain-tree", options.plain_tree,
+                         "Only one rank per node talks to other nodes (pattern 1 in NCCL's log)."),
+        machine.add_flag("--different-channels", options.different_channels,
+                         "Channels differ, where NCCL's log says sameChannels 0.")}) {
+    option.excludes(cluster);
+  }
   CommandOptions any = app.in_group("Machine");
   any.add_option("--gpu", options.gpu,
                  "The architecture of the GPUs: volta, ampere, hopper or blackwell (default: the "

@@ -242,7 +242,6 @@ Action attach_replay(CommandOptions& app) {
       .reads_files("");
   options->output.add_to(app);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

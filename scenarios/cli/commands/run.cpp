@@ -93,7 +93,6 @@ Action attach_run(CommandOptions& app) {
   add_secret_file(measuring, options->secret_file).needs(measure);
   explain.excludes(measure);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

@@ -40,7 +40,6 @@ Action attach_strategies(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenarios).required();
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   options->output.add_to(app, "the table");
   return [options] { return run(*options); };
 }

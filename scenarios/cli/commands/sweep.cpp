@@ -220,7 +220,6 @@ Action attach_sweep(CommandOptions& app) {
   options->report.add_markdown_to(app);
   options->page.add_to(app);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

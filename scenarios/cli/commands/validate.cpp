@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -192,11 +193,7 @@ std::vector<Settings> candidates_of(const std::vector<std::string>& choices) {
 }
 
 std::string text_of(const Settings& candidate) {
-  std::string text;
-  for (const auto& setting : candidate) {
-    text += (text.empty() ? "" : " ") + setting.path + "=" + setting.value;
-  }
-  return text.empty() ? "-" : text;
+  return candidate.empty() ? "-" : fmt::format("{}", fmt::join(spelled(candidate), " "));
 }
 
 void expect_same_rows(const std::vector<ValidationRow>& rows,
@@ -332,7 +329,6 @@ Action attach_validate(CommandOptions& app) {
   options->output.add_to(app, "the table");
   options->log.add_to(app);
   options->shared.add_to(app);
-  options->shared.add_known_to(app);
   return [options] { return run(*options); };
 }
 

@@ -7,12 +7,6 @@
 namespace paceline::page {
 namespace {
 
-Seconds end_of(const RankClass& members) {
-  Seconds end(0);
-  for (const training::Interval& interval : members.intervals) end = std::max(end, interval.end);
-  return end;
-}
-
 // The first class, and of the others those that end last; in the trace's order.
 std::vector<const RankClass*> classes_shown(const StepTrace& trace) {
   std::vector<const RankClass*> shown;
