@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "models/collectives/plan.h"
+#include "models/contract.h"
 #include "models/units/data_type.h"
 #include "real/clock.h"
 
@@ -44,6 +46,14 @@ class Buffer {
   DataType type_;
   ElementCount count_;
 };
+
+// A buffer as its backend's own kind. Precondition: it came from such a communicator's allocate().
+template <class Own, class Any>
+[[nodiscard]] auto& own_buffer(Any& buffer) {
+  auto* own = dynamic_cast<std::conditional_t<std::is_const_v<Any>, const Own, Own>*>(&buffer);
+  PACELINE_EXPECTS(own != nullptr);
+  return *own;
+}
 
 // Work in flight. Dropping an event does not stop it; until it is done, only after a failure.
 class Event {

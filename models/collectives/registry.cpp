@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "models/collectives/add_algorithm.h"
 #include "models/collectives/algorithms.h"
 #include "models/registered_rows.h"
 

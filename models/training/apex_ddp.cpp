@@ -1,5 +1,3 @@
-#include "models/training/apex_ddp.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -8,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "models/training/buckets.h"
 #include "models/training/step_builder.h"
 #include "models/training/strategies.h"
 

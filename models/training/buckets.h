@@ -81,4 +81,23 @@ struct DdpSettings {
 [[nodiscard]] ElementCount bucket_count(std::span<const workload::ParameterTensor> tensors,
                                         const Bucket& bucket);
 
+// Assigns buckets as apex learns them in its first backward: gradients join the open bucket of
+// their type as they become ready, from the last registered tensor to the first, and a bucket with
+// `message_size` elements or more is closed. Returns buckets in the order in which they closed,
+// then the open ones: fp16, fp32, fp64.
+[[nodiscard]] std::vector<Bucket> apex_buckets(std::span<const workload::ParameterTensor> tensors,
+                                               ElementCount message_size);
+
+// The model by which gradients are merged: an all-reduce of M bytes takes startup + M / bandwidth.
+struct MergeSettings {
+  Seconds startup{500e-6};
+  BytesPerSecond bandwidth{1e9};
+};
+
+// Groups tensors that are reduced together, in the order of their reduction: a gradient joins those
+// before it when it comes within the startup that they would spend alone (Shi, Chu and Li, MG-WFBP,
+// INFOCOM 2019, algorithm 1).
+[[nodiscard]] std::vector<Bucket> merged_gradients(const workload::Workload& workload,
+                                                   const MergeSettings& merge);
+
 }  // namespace paceline::training

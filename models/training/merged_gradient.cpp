@@ -1,9 +1,8 @@
-#include "models/training/merged_gradient.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "models/training/buckets.h"
 #include "models/training/step_builder.h"
 #include "models/training/strategies.h"
 

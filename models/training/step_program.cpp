@@ -1,6 +1,7 @@
 #include "models/training/step_program.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -146,6 +147,11 @@ std::string fault_of(const EngineLane& engine, const StepProgram& program) {
 }
 
 }  // namespace
+
+bool has_gradients_of_known_sizes(const StepProgram& program) {
+  auto sizes = program.operations | std::views::transform(&Operation::gradients) | std::views::join;
+  return sizes.begin() != sizes.end() && std::ranges::find(sizes, ElementCount(0)) == sizes.end();
+}
 
 std::optional<std::string> find_fault(const CollectiveCall& call) {
   const std::string fault = fault_of(call);

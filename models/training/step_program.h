@@ -173,6 +173,9 @@ struct StepProgram {
 // A program of one call and nothing else.
 [[nodiscard]] StepProgram one_call_program(CollectiveCall call);
 
+// Whether buckets can be filled with its gradients: there are some, all of known sizes.
+[[nodiscard]] bool has_gradients_of_known_sizes(const StepProgram& program);
+
 // nullopt when the call, by itself, keeps the rules of a program's calls.
 [[nodiscard]] std::optional<std::string> find_fault(const CollectiveCall& call);
 

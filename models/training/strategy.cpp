@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "models/registered_rows.h"
-#include "models/training/add_strategy.h"
 #include "models/training/step_builder.h"
 #include "models/training/strategies.h"
 

@@ -168,4 +168,10 @@ constexpr auto words_of(ActivationCheckpointing) {
   return words_up_to<ActivationCheckpointing::blocks>("none", "blocks");
 }
 
+// Adds a strategy from outside the tree, after those of the tree. Call it at the start of main(),
+// before anything looks a strategy up and before the second thread. The row and its texts must
+// outlive the program.
+// Preconditions: so; no other strategy has the row's name or one of its keys; it has its functions.
+void add_strategy(const Strategy& row);
+
 }  // namespace paceline::training

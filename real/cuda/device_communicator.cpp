@@ -236,18 +236,6 @@ void DeviceCommunicator::fail(std::string_view call, const std::string& message)
   throw BackendError(std::string(owner_.backend), rank(), std::string(call), message);
 }
 
-DeviceBuffer& DeviceCommunicator::on_device(Buffer& buffer) {
-  auto* device = dynamic_cast<DeviceBuffer*>(&buffer);
-  PACELINE_EXPECTS(device != nullptr);
-  return *device;
-}
-
-const DeviceBuffer& DeviceCommunicator::on_device(const Buffer& buffer) {
-  const auto* device = dynamic_cast<const DeviceBuffer*>(&buffer);
-  PACELINE_EXPECTS(device != nullptr);
-  return *device;
-}
-
 std::unique_ptr<Buffer> DeviceCommunicator::allocate(DataType type, ElementCount count) {
   return std::make_unique<DeviceBuffer>(owner_, device_, type, count);
 }

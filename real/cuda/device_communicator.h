@@ -91,8 +91,7 @@ class DeviceCommunicator : public Communicator {
   [[nodiscard]] std::unique_ptr<DeviceTimer> timer_on(cudaStream_t stream);
 
   // Precondition: the buffer came from such a communicator's allocate().
-  [[nodiscard]] static DeviceBuffer& on_device(Buffer& buffer);
-  [[nodiscard]] static const DeviceBuffer& on_device(const Buffer& buffer);
+  [[nodiscard]] static auto& on_device(auto& buffer) { return own_buffer<DeviceBuffer>(buffer); }
 
  private:
   friend class DeviceEvent;

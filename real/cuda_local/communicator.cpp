@@ -1,5 +1,3 @@
-#include "real/cuda_local/communicator.h"
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "real/backends.h"
 #include "real/cuda/device_communicator.h"
 #include "real/errors.h"
 #include "real/thread_world.h"

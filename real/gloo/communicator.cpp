@@ -1,5 +1,3 @@
-#include "real/gloo/communicator.h"
-
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>
@@ -28,7 +26,9 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "real/backends.h"
 #include "real/errors.h"
+#include "real/host/host_communicator.h"
 
 namespace paceline::real {
 namespace {

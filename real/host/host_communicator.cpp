@@ -64,18 +64,6 @@ void HostBuffer::do_read(std::size_t first_byte, std::span<std::byte> host) cons
   std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(first_byte), host.size(), host.begin());
 }
 
-HostBuffer& HostCommunicator::on_host(Buffer& buffer) {
-  auto* host = dynamic_cast<HostBuffer*>(&buffer);
-  PACELINE_EXPECTS(host != nullptr);
-  return *host;
-}
-
-const HostBuffer& HostCommunicator::on_host(const Buffer& buffer) {
-  const auto* host = dynamic_cast<const HostBuffer*>(&buffer);
-  PACELINE_EXPECTS(host != nullptr);
-  return *host;
-}
-
 std::unique_ptr<Buffer> HostCommunicator::allocate(DataType type, ElementCount count) {
   return std::make_unique<HostBuffer>(type, count);
 }

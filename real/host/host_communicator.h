@@ -35,8 +35,7 @@ class HostCommunicator : public Communicator {
 
  protected:
   // Precondition: the buffer came from a host communicator's allocate().
-  [[nodiscard]] static HostBuffer& on_host(Buffer& buffer);
-  [[nodiscard]] static const HostBuffer& on_host(const Buffer& buffer);
+  [[nodiscard]] static auto& on_host(auto& buffer) { return own_buffer<HostBuffer>(buffer); }
 
  private:
   std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) override;

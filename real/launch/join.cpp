@@ -1,5 +1,3 @@
-#include "real/launch/join.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,6 +22,7 @@
 
 #include "models/text/number.h"
 #include "real/errors.h"
+#include "real/launch/control.h"
 #include "real/launch/greeting.h"
 
 namespace paceline::real {

@@ -1,5 +1,3 @@
-#include "real/memory/communicator.h"
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -10,7 +8,9 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "real/backends.h"
 #include "real/errors.h"
+#include "real/host/host_communicator.h"
 #include "real/thread_world.h"
 
 namespace paceline::real {

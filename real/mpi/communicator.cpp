@@ -1,5 +1,3 @@
-#include "real/mpi/communicator.h"
-
 #include <mpi.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -15,7 +13,9 @@
 
 #include "models/contract.h"
 #include "models/units/parse.h"
+#include "real/backends.h"
 #include "real/errors.h"
+#include "real/host/host_communicator.h"
 #include "real/scratch_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,5 +1,3 @@
-#include "real/nccl/communicator.h"
-
 #include <nccl.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "real/backends.h"
 #include "real/cuda/device_communicator.h"
 #include "real/errors.h"
 #include "real/nccl/arguments.h"

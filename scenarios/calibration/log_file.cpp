@@ -31,8 +31,16 @@ cost::CollectiveSample sample_of(const cost::CollectiveShape& shape,
   return {shape, row.size, Seconds(mean), n > 1 ? std::sqrt(squares / (n - 1)) : 0};
 }
 
-std::size_t first_line(const CollectiveLog& log) {
+std::size_t first_line(const auto& log) {
   return log.rows.empty() ? log.skipped.front().line : log.rows.front().line;
+}
+
+void expect_rows(const auto& log, const Location& where, const char* hint) {
+  if (!log.rows.empty()) return;
+  throw InputError(where,
+                   fmt::format("none of the table's {} rows can be used: {}", log.skipped.size(),
+                               log.skipped.front().why),
+                   hint);
 }
 
 // Throws InputError where no one says which, or what is said contradicts the rows.
@@ -98,12 +106,7 @@ cost::CollectiveShape shape_of(const CollectiveLog& log, const LogOptions& optio
 LogTable table_of(const std::string& path, const std::string& sha256, CollectiveLog log,
                   const LogOptions& options) {
   const Location where{path, first_line(log), 0};
-  if (log.rows.empty()) {
-    throw InputError(where,
-                     fmt::format("none of the table's {} rows can be used: {}", log.skipped.size(),
-                                 log.skipped.front().why),
-                     "take another log");
-  }
+  expect_rows(log, where, "take another log");
   LogTable table;
   table.file = path;
   table.sha256 = sha256;
@@ -125,15 +128,8 @@ LogTable table_of(const std::string& path, const std::string& sha256, Collective
 
 LinkTable link_table_of(const std::string& path, const std::string& sha256,
                         traces::PingPong ping_pong, const LogOptions& options) {
-  const Location where{
-      path, ping_pong.rows.empty() ? ping_pong.skipped.front().line : ping_pong.rows.front().line,
-      0};
-  if (ping_pong.rows.empty()) {
-    throw InputError(where,
-                     fmt::format("none of the table's {} rows can be used: {}",
-                                 ping_pong.skipped.size(), ping_pong.skipped.front().why),
-                     "take another table");
-  }
+  const Location where{path, first_line(ping_pong), 0};
+  expect_rows(ping_pong, where, "take another table");
   const auto place = ping_pong.between ? ping_pong.between : options.between;
   if (!place) {
     throw InputError(where, "does not say what lies between the two ranks",

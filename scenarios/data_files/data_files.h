@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "models/assumption.h"
 #include "models/cost/tcp_hosts.h"
 #include "models/topology/cluster.h"
+#include "models/topology/pcie_tree.h"
 #include "models/workload/workload.h"
 #include "scenarios/document/section.h"
 
@@ -54,5 +57,13 @@ struct DescribedCluster {
   Assumptions left_out;                  // what belongs to links that it does not have
 };
 [[nodiscard]] DescribedCluster load_described_cluster(Section cluster);
+
+[[nodiscard]] std::span<const Form> pcie_group_forms();
+
+// Reads the PCIe tree of intra_node: `groups`, or equal switches, and how transfers are staged;
+// nullopt where it has neither. Where one file lies over another, the upper one's groups or
+// switches count. Precondition: a node has so many GPUs and NICs.
+[[nodiscard]] std::optional<topology::PcieTree> read_pcie_tree(Section& node, std::uint32_t gpus,
+                                                               std::uint32_t nics);
 
 }  // namespace paceline::loader

@@ -10,7 +10,6 @@
 #include "models/shipped_file.h"
 #include "models/topology/fabric.h"
 #include "scenarios/data_files/data_files.h"
-#include "scenarios/data_files/pcie_groups.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::loader {

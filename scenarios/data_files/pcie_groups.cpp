@@ -1,5 +1,3 @@
-#include "scenarios/data_files/pcie_groups.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "scenarios/data_files/data_files.h"
 
 namespace paceline::loader {
 namespace {

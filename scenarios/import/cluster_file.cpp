@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/cost/nccl_constants.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/errors.h"
@@ -102,9 +103,6 @@ class ClusterText {
   }
 
   void add_run(const traces::RunFacts& run) {
-    const auto counted = [](std::size_t count, const char* of) {
-      return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
-    };
     keys_.note(
         0, fmt::format("The run: {} of {}{}{}{}.", counted(run.nodes, "node"),
                        counted(node_.gpus.size(), "GPU"), run.model.empty() ? "" : ", " + run.model,

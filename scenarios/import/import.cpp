@@ -101,11 +101,20 @@ std::string fault_of(const DeviceTrace& trace) {
   return "";
 }
 
-const traces::DeviceTraceFormat* device_trace_format_of(std::string_view text) {
-  const auto formats = traces::device_trace_formats();
+// The first that takes a text; null: none.
+template <class Format>
+const Format* format_of(std::span<const Format> formats, std::string_view text) {
   const auto found =
-      std::ranges::find_if(formats, [&](const auto& format) { return format.is_one(text); });
+      std::ranges::find_if(formats, [&](const Format& format) { return format.is_one(text); });
   return found == formats.end() ? nullptr : &*found;
+}
+
+const auto* device_trace_format_of(std::string_view text) {
+  return format_of(traces::device_trace_formats(), text);
+}
+
+const auto* record_format_of(std::string_view text) {
+  return format_of(traces::run_record_formats(), text);
 }
 
 // As the name says it, where that is a rank of the run.
@@ -162,13 +171,6 @@ std::string known_formats() {
   }
   for (const auto& format : traces::run_record_formats()) known += ", " + std::string(format.name);
   return known + ", ping-pongs, topologies of nodes";
-}
-
-const traces::RunRecordFormat* record_format_of(std::string_view text) {
-  const auto formats = traces::run_record_formats();
-  const auto found =
-      std::ranges::find_if(formats, [&](const auto& format) { return format.is_one(text); });
-  return found == formats.end() ? nullptr : &*found;
 }
 
 // Whether what begins so may be in a known format: all are texts but for some of profilers'.

@@ -125,22 +125,11 @@ training::TracedWork work_of(const TracedRun& traced) {
   return work;
 }
 
-// Without collectives, buckets are filled with its gradients: all of known sizes, and some.
-bool has_gradients_of_known_sizes(const training::StepProgram& program) {
-  std::size_t gradients = 0;
-  for (const training::Operation& operation : program.operations) {
-    for (const ElementCount count : operation.gradients) {
-      if (count == ElementCount(0)) return false;
-      ++gradients;
-    }
-  }
-  return gradients > 0;
-}
-
-// Why not on so many GPUs; nullopt: it can be.
+// Why not on so many GPUs; nullopt: it can be. Without collectives, buckets are filled with its
+// gradients.
 std::optional<training::Refusal> refused_elsewhere(const training::TracedWork& work,
                                                    std::uint32_t gpus) {
-  if (work.calls > 0 || !has_gradients_of_known_sizes(work.program)) {
+  if (work.calls > 0 || !training::has_gradients_of_known_sizes(work.program)) {
     return refuse_to_guess(work, gpus);
   }
   return std::nullopt;

@@ -12,7 +12,6 @@
 #include "scenarios/import/summaries.h"
 #include "scenarios/text_table.h"
 #include "traces/learn/seen_steps.h"
-#include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
 
 namespace paceline {

@@ -123,10 +123,6 @@ std::string name_of(const Import& import, const traces::TracedStep& step, const 
                      device.empty() ? "" : " on " + device, ranks.empty() ? "" : ", " + ranks);
 }
 
-std::string rank_number(const traces::DeviceTrace& trace) {
-  return trace.rank ? std::to_string(trace.rank->value()) : "-";
-}
-
 void say_what_is_missing(const Import& import, Assumptions& assumptions) {
   for (const traces::DeviceTrace& trace : import.traces) {
     if (trace.skipped == 0) continue;
@@ -194,6 +190,10 @@ void warn_of_damage(const Import& import) {
 }
 
 }  // namespace
+
+std::string rank_number(const traces::DeviceTrace& trace) {
+  return trace.rank ? std::to_string(trace.rank->value()) : "-";
+}
 
 std::string ranks_in_words(const Import& import) {
   const std::size_t traced = import.traces.size();

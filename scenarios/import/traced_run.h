@@ -41,6 +41,9 @@ struct TracedRun {
   std::optional<Seconds> exposed_on_device = std::nullopt;
 };
 
+// "-" where it is not told.
+[[nodiscard]] std::string rank_number(const traces::DeviceTrace& trace);
+
 // "rank 0 of 8 alone", "2 of 8 ranks"; empty where the traces are of all ranks, as far as is told.
 [[nodiscard]] std::string ranks_in_words(const Import& import);
 

@@ -27,10 +27,6 @@ using traces::TracedCollective;
 
 constexpr const char* none = "-";
 
-std::string rank_of(const DeviceTrace& trace) {
-  return trace.rank ? std::to_string(trace.rank->value()) : none;
-}
-
 std::string text_of(const std::optional<Seconds>& time) { return time ? to_text(*time) : none; }
 
 void write_steps(std::ostream& out, const Import& import) {
@@ -39,8 +35,8 @@ void write_steps(std::ostream& out, const Import& import) {
       {"rank", "step", "length", "compute", "communication", "exposed", "calls", "gradients"}, 2);
   for (std::size_t t = 0; t < import.traces.size(); ++t) {
     for (const StepProfile& step : import.steps[t]) {
-      table.add({rank_of(import.traces[t]), step.name, text_of(step.length), to_text(step.compute),
-                 to_text(step.communication), to_text(step.exposed),
+      table.add({rank_number(import.traces[t]), step.name, text_of(step.length),
+                 to_text(step.compute), to_text(step.communication), to_text(step.exposed),
                  std::to_string(step.calls.size()), std::to_string(step.gradients)});
     }
   }
@@ -94,7 +90,7 @@ void write_calls(std::ostream& out, const Import& import, Rows rows) {
   }
   if (calls.order.empty()) return;
   const std::string where = has_steps ? "in " + counted(steps, "step") : "in all of the trace";
-  fmt::print(out, "\ncollectives of rank {}, {}\n", rank_of(trace), where);
+  fmt::print(out, "\ncollectives of rank {}, {}\n", rank_number(trace), where);
   TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
   std::vector<Seconds> times;
   for (const Likeness& likeness : calls.order) {
@@ -130,7 +126,7 @@ void write_matched(std::ostream& out, const Import& import, Rows rows) {
     const auto last = std::ranges::max_element(call.ranks, {}, &traces::MatchedCall::OnRank::late);
     table.add({traced.kind, or_none(traced.count ? traced.count->value() : 0),
                std::to_string(call.ranks.size()), to_text(call.transfer), to_text(call.skew),
-               "rank " + rank_of(import.traces[last->trace])});
+               "rank " + rank_number(import.traces[last->trace])});
   }
   table.write(out);
   out << left_out(skews.size(), written.size(), "most skew");

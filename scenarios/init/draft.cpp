@@ -29,18 +29,6 @@
 namespace paceline::init {
 namespace {
 
-// Buckets are filled with gradients, whose sizes have to be known.
-bool has_gradients_of_known_sizes(const training::StepProgram& program) {
-  bool has_some = false;
-  for (const training::Operation& operation : program.operations) {
-    for (const ElementCount count : operation.gradients) {
-      if (count == ElementCount(0)) return false;
-      has_some = true;
-    }
-  }
-  return has_some;
-}
-
 std::string backend_for(const doctor::Examination& machine, bool has_gpus) {
   const auto* backend = has_gpus ? doctor::find_backend_for("gpus", machine) : nullptr;
   if (backend == nullptr) backend = doctor::find_backend_for("cpus", machine);
@@ -369,7 +357,7 @@ Facts facts_of_traces(const std::vector<std::string>& paths, const std::string& 
   facts.gpus = run.world_size.value_or(rank_count(run.trace));
   const std::uint32_t of_node = std::min(run.gpus_per_node.value_or(1), *facts.gpus);
   facts.gpus_per_node = of_node > 0 && *facts.gpus % of_node == 0 ? of_node : 1;
-  facts.strategy = has_gradients_of_known_sizes(run.trace.program) ? "ddp" : "traced";
+  facts.strategy = training::has_gradients_of_known_sizes(run.trace.program) ? "ddp" : "traced";
   facts.notes.push_back(fmt::format("Compute comes from the traced step of {}{}.", run.name,
                                     run.device.empty() ? "" : " on " + run.device));
   if (facts.strategy == "traced") {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "models/run/resolved_point.h"
 
 namespace paceline::sim {
@@ -10,5 +12,12 @@ namespace paceline::sim {
 // May be called once in a process (see FlowNetwork). Precondition: find_fault(point.program)
 // returns nullopt. Throws std::logic_error when operations are left that wait for one another.
 [[nodiscard]] Result simulate_flow(const ResolvedPoint& point);
+
+// Simulates every transfer of a point as a SimGrid flow, and returns the line of the reply
+// (traces::to_line): its result, or why there is none. Precondition: no call is automatic.
+//
+// Simulates in a child process, which may take the memory that this process may, and unless forced
+// 8 GiB at most. A child that dies fails its point alone.
+[[nodiscard]] std::string reply_to(const ResolvedPoint& point);
 
 }  // namespace paceline::sim

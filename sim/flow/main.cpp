@@ -10,7 +10,7 @@
 #include <new>
 #include <string>
 
-#include "sim/flow/simulated_point.h"
+#include "sim/flow/flow_step.h"
 #include "traces/json/protocol.h"
 
 namespace paceline::sim {

@@ -1,5 +1,3 @@
-#include "sim/flow/simulated_point.h"
-
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -11,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "models/collectives/add_algorithm.h"
-#include "models/training/add_strategy.h"
+#include "models/collectives/registry.h"
 #include "models/training/step_builder.h"
+#include "models/training/strategy.h"
 #include "scenarios/cli/command.h"
 #include "sim/folded/predicted_point.h"
-#include "traces/formats/add_format.h"
+#include "traces/formats/formats.h"
 #ifdef CONSUMER_HAS_SIM
-#include "sim/flow/simulated_point.h"
+#include "sim/flow/flow_step.h"
 #endif
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tests/fuzz/run_record_fuzz.h"
-#include "traces/ddp_logging/ddp_logging.h"
+#include "traces/run_record/readers.h"
 
 using namespace paceline;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/fuzz/device_trace_fuzz.h"
-#include "traces/flight_recorder/flight_recorder.h"
+#include "traces/device_trace/readers.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/unfinished_calls.h"
 

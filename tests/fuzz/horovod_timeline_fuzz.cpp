@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "traces/horovod_timeline/horovod_timeline.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/format_error.h"
 
 namespace {

@@ -7,7 +7,8 @@
 
 #include "tests/fuzz/device_trace_fuzz.h"
 #include "tests/fuzz/run_record_fuzz.h"
-#include "traces/nsys/nsys.h"
+#include "traces/device_trace/readers.h"
+#include "traces/run_record/readers.h"
 
 using namespace paceline;
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tests/fuzz/device_trace_fuzz.h"
-#include "traces/torch/recording.h"
+#include "traces/device_trace/readers.h"
 
 using namespace paceline;
 

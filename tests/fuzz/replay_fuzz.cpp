@@ -13,7 +13,6 @@
 #include "traces/formats/formats.h"
 #include "traces/learn/seen_steps.h"
 #include "traces/learn/traced_step.h"
-#include "traces/replay/critical_path.h"
 #include "traces/replay/replay.h"
 #include "traces/text/format_error.h"
 

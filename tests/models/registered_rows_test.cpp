@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "models/collectives/add_algorithm.h"
+#include "models/collectives/registry.h"
 
 namespace paceline {
 namespace {

@@ -159,7 +159,7 @@ def add_backend():
     write(folder + "communicator.cpp", """\
 #include "real/toybackend/communicator.h"
 
-#include "real/memory/communicator.h"
+#include "real/backends.h"
 
 """ + namespaced("real", """\
 std::unique_ptr<Communicator> connect_toybackend(const ConnectRequest& request) {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "real/memory/communicator.h"
+#include "real/backends.h"
 #include "tests/real/conformance/suite.h"
 #include "tests/real/forwarding_communicator.h"
 

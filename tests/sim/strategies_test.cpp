@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "models/training/apex_ddp.h"
+#include "models/training/buckets.h"
 #include "models/training/ddp.h"
 #include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"

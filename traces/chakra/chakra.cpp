@@ -1,11 +1,10 @@
-#include "traces/chakra/chakra.h"
-
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "traces/chakra/node.h"
+#include "traces/device_trace/readers.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {

@@ -1,5 +1,3 @@
-#include "traces/ddp_logging/ddp_logging.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "traces/ddp_logging/reports.h"
 #include "traces/device_trace/device_trace.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

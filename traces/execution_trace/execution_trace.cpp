@@ -1,5 +1,3 @@
-#include "traces/execution_trace/execution_trace.h"
-
 #include <simdjson.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/device_trace/readers.h"
 #include "traces/json/on_demand.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"

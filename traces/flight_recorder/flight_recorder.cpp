@@ -1,5 +1,3 @@
-#include "traces/flight_recorder/flight_recorder.h"
-
 #include <simdjson.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "traces/device_trace/device_trace.h"
+#include "traces/device_trace/readers.h"
 #include "traces/json/on_demand.h"
 #include "traces/pytorch/nccl_names.h"
 #include "traces/pytorch/scalars.h"

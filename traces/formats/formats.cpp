@@ -1,3 +1,5 @@
+#include "traces/formats/formats.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -6,24 +8,16 @@
 
 #include "models/registered_rows.h"
 #include "models/text/number.h"
-#include "traces/chakra/chakra.h"
+#include "traces/collective_log/readers.h"
 #include "traces/collective_table/collective_table.h"
-#include "traces/ddp_logging/ddp_logging.h"
 #include "traces/device_trace/device_trace.h"
-#include "traces/execution_trace/execution_trace.h"
-#include "traces/flight_recorder/flight_recorder.h"
-#include "traces/formats/add_format.h"
-#include "traces/horovod_timeline/horovod_timeline.h"
-#include "traces/kineto/kineto.h"
-#include "traces/mpi_benchmarks/collectives.h"
+#include "traces/device_trace/readers.h"
 #include "traces/nccl_inspector/nccl_inspector.h"
 #include "traces/nccl_tests/nccl_tests.h"
-#include "traces/nsys/nsys.h"
-#include "traces/paceline_result/paceline_result.h"
 #include "traces/perfetto/perfetto.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
-#include "traces/torch/recording.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,5 +1,3 @@
-#include "traces/horovod_timeline/horovod_timeline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "models/units/parse.h"
 #include "traces/horovod_timeline/engine.h"
 #include "traces/json/on_demand.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
@@ -33,10 +32,10 @@ Cell time_or_none(const Times& times) {
   return seconds_of(stats::lower_median(times));
 }
 
-// The largest first by what `weight` says, and no more than a table may have.
+// Rows by a weight, the largest first, and no more than a table may have.
 template <class Weight>
-void keep_largest(Table& table, std::vector<std::pair<Weight, std::vector<Cell>>> rows,
-                  const std::string& what, std::vector<std::string>& notes) {
+Table largest(Table table, std::vector<std::pair<Weight, std::vector<Cell>>> rows,
+              const std::string& what, std::vector<std::string>& notes) {
   std::ranges::stable_sort(rows, std::ranges::greater(), [](const auto& row) { return row.first; });
   if (rows.size() > RunRecord::rows_most) {
     notes.push_back(
@@ -44,13 +43,11 @@ void keep_largest(Table& table, std::vector<std::pair<Weight, std::vector<Cell>>
     rows.resize(RunRecord::rows_most);
   }
   for (auto& [weight, cells] : rows) table.rows.push_back(std::move(cells));
+  return table;
 }
 
 // Where the time of a tensor goes: negotiations, operations and what they are made of.
 Table activities(const Engine& engine, std::vector<std::string>& notes) {
-  Table table{"what tensors were in, each of a fused call for itself",
-              {"activity", "times", "median", "nine tenths below", "longest"},
-              {}};
   std::vector<std::pair<Seconds, std::vector<Cell>>> rows;
   for (const auto& [name, times] : engine.lengths) {
     Seconds all;
@@ -60,8 +57,10 @@ Table activities(const Engine& engine, std::vector<std::string>& notes) {
          {engine.name(name), std::uint64_t{times.size()}, seconds_of(stats::lower_median(times)),
           seconds_of(quantile(times, 9)), seconds_of(*std::ranges::max_element(times))}});
   }
-  keep_largest(table, std::move(rows), "activities", notes);
-  return table;
+  return largest({"what tensors were in, each of a fused call for itself",
+                  {"activity", "times", "median", "nine tenths below", "longest"},
+                  {}},
+                 std::move(rows), "activities", notes);
 }
 
 Table calls(const Engine& engine, std::vector<std::string>& notes) {
@@ -72,9 +71,6 @@ Table calls(const Engine& engine, std::vector<std::string>& notes) {
     const std::uint64_t bytes = call.sized == call.tensors ? call.bytes : 0;
     alike[{call.operation, call.library, call.tensors, bytes}].push_back(call.transfer);
   }
-  Table table{"calls, the longest together first: tensors that one call sends in one buffer",
-              {"operation", "by", "tensors", "size", "calls", "transfer", "size/transfer"},
-              {}};
   std::vector<std::pair<Seconds, std::vector<Cell>>> rows;
   for (const auto& [like, times] : alike) {
     const auto& [operation, library, tensors, bytes] = like;
@@ -86,14 +82,13 @@ Table calls(const Engine& engine, std::vector<std::string>& notes) {
           bytes > 0 ? Cell(Bytes(bytes)) : Cell(std::string("-")), std::uint64_t{times.size()},
           transfer, has_rate ? Cell(Bytes(bytes) / transfer) : Cell(std::string("-"))}});
   }
-  keep_largest(table, std::move(rows), "kinds of calls", notes);
-  return table;
+  return largest({"calls, the longest together first: tensors that one call sends in one buffer",
+                  {"operation", "by", "tensors", "size", "calls", "transfer", "size/transfer"},
+                  {}},
+                 std::move(rows), "kinds of calls", notes);
 }
 
 Table ranks(const Engine& engine, std::vector<std::string>& notes) {
-  Table table{"ranks, by how long the others waited for them, where a tensor's ranks are named",
-              {"rank", "was last", "others waited", "was first", "behind the first", "at most"},
-              {}};
   std::vector<std::pair<Seconds, std::vector<Cell>>> rows;
   for (const auto& [rank, ticks] : engine.ranks) {
     rows.push_back(
@@ -101,14 +96,13 @@ Table ranks(const Engine& engine, std::vector<std::string>& notes) {
          {std::uint64_t{rank}, ticks.last, ticks.held_up, ticks.first, time_or_none(ticks.behind),
           seconds_of(*std::ranges::max_element(ticks.behind))}});
   }
-  keep_largest(table, std::move(rows), "ranks", notes);
-  return table;
+  return largest({"ranks, by how long the others waited for them, where a tensor's ranks are named",
+                  {"rank", "was last", "others waited", "was first", "behind the first", "at most"},
+                  {}},
+                 std::move(rows), "ranks", notes);
 }
 
 Table tensors(const Engine& engine, std::vector<std::string>& notes) {
-  Table table{"tensors, the largest first",
-              {"tensor", "shape", "type", "size", "operations", "negotiation", "transfer"},
-              {}};
   std::vector<std::pair<std::uint64_t, std::vector<Cell>>> rows;
   for (const auto& [process, tensor] : engine.tensors) {
     if (tensor.operations == 0) continue;
@@ -119,15 +113,14 @@ Table tensors(const Engine& engine, std::vector<std::string>& notes) {
           or_none(tensor.shape), or_none(tensor.type), RunRecord::cell_of(tensor.size),
           tensor.operations, time_or_none(tensor.negotiations), time_or_none(tensor.transfers)}});
   }
-  keep_largest(table, std::move(rows), "tensors", notes);
-  return table;
+  return largest({"tensors, the largest first",
+                  {"tensor", "shape", "type", "size", "operations", "negotiation", "transfer"},
+                  {}},
+                 std::move(rows), "tensors", notes);
 }
 
 // What the file ends in the middle of: of a run that hung, what it waited for.
 Table still_negotiated(const Engine& engine, std::vector<std::string>& notes) {
-  Table table{"still waited for when the file ends, the longest first",
-              {"tensor", "since", "ranks that had it"},
-              {}};
   std::vector<std::pair<TraceTime, std::vector<Cell>>> rows;
   for (const auto& [process, tensor] : engine.tensors) {
     if (tensor.open.empty() || !engine.is_negotiation(tensor.open.back().name)) continue;
@@ -144,8 +137,10 @@ Table still_negotiated(const Engine& engine, std::vector<std::string>& notes) {
                     {tensor.name.empty() ? fmt::format("process {}", process) : tensor.name,
                      seconds_of(waited), came.empty() ? "not told" : came}});
   }
-  keep_largest(table, std::move(rows), "tensors still waited for", notes);
-  return table;
+  return largest({"still waited for when the file ends, the longest first",
+                  {"tensor", "since", "ranks that had it"},
+                  {}},
+                 std::move(rows), "tensors still waited for", notes);
 }
 
 void add_calls(const Engine& engine, RunRecord& record) {

@@ -1,5 +1,3 @@
-#include "traces/kineto/kineto.h"
-
 #include <simdjson.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "traces/device_trace/readers.h"
 #include "traces/json/on_demand.h"
 #include "traces/kineto/event.h"
 #include "traces/kineto/host.h"

@@ -1,5 +1,3 @@
-#include "traces/learn/inferred_step.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "models/contract.h"
 #include "models/run/as_it_ran.h"
+#include "traces/learn/traced_step.h"
 
 namespace paceline::traces {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "traces/learn/seen_steps.h"
-#include "traces/learn/waits.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

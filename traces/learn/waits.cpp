@@ -1,6 +1,6 @@
-#include "traces/learn/waits.h"
-
 #include <algorithm>
+
+#include "traces/learn/traced_step.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,5 +1,3 @@
-#include "traces/mpi_benchmarks/collectives.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/collective_log/readers.h"
 #include "traces/mpi_benchmarks/suites.h"
 #include "traces/text/format_error.h"
 

@@ -1,9 +1,8 @@
-#include "traces/nsys/nsys.h"
-
 #include <set>
 #include <string>
 #include <utility>
 
+#include "traces/device_trace/readers.h"
 #include "traces/nsys/events.h"
 #include "traces/nsys/stats_tables.h"
 #include "traces/text/lines.h"

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "traces/nsys/nsys.h"
 #include "traces/nsys/stats_tables.h"
 #include "traces/pytorch/nccl_names.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {

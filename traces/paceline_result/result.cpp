@@ -2,8 +2,8 @@
 #include <map>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/collective_log/readers.h"
 #include "traces/json/json_value.h"
-#include "traces/paceline_result/paceline_result.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 

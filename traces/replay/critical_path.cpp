@@ -1,9 +1,8 @@
-#include "traces/replay/critical_path.h"
-
 #include <algorithm>
 #include <optional>
 
 #include "models/contract.h"
+#include "traces/replay/replay.h"
 
 namespace paceline::traces {
 namespace {

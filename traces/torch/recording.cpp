@@ -1,5 +1,3 @@
-#include "traces/torch/recording.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "models/stats/quantile.h"
+#include "traces/device_trace/readers.h"
 #include "traces/json/json_value.h"
 #include "traces/text/lines.h"
 

@@ -4,8 +4,8 @@
 
 #include "models/training/strategy.h"
 #include "scenarios/data_files/shipped.h"
+#include "scenarios/loader/job/catalogue.h"
 #include "scenarios/loader/job/job.h"
-#include "scenarios/loader/job/prices.h"
 #include "scenarios/loader/sections.h"
 
 namespace paceline::loader {

@@ -1,5 +1,3 @@
-#include "scenarios/loader/job/prices.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "models/text/number.h"
 #include "models/units/parse.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline {
 namespace {

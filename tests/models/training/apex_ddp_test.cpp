@@ -1,7 +1,6 @@
-#include "models/training/apex_ddp.h"
-
 #include <gtest/gtest.h>
 
+#include "models/training/buckets.h"
 #include "models/training/strategies.h"
 #include "tests/models/training/two_layers.h"
 

@@ -1,7 +1,6 @@
-#include "models/training/merged_gradient.h"
-
 #include <gtest/gtest.h>
 
+#include "models/training/buckets.h"
 #include "models/training/strategies.h"
 #include "tests/models/training/built_step.h"
 

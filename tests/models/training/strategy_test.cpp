@@ -6,9 +6,8 @@
 #include <set>
 #include <string>
 
-#include "models/training/apex_ddp.h"
+#include "models/training/buckets.h"
 #include "models/training/ddp.h"
-#include "models/training/merged_gradient.h"
 #include "models/training/parameter_server.h"
 #include "models/training/strategies.h"
 #include "tests/models/training/built_step.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "real/cuda_local/communicator.h"
+#include "real/backends.h"
 #include "tests/real/cuda/gpu.h"
 
 namespace paceline::test {

@@ -1,7 +1,6 @@
-#include "real/cuda_local/communicator.h"
-
 #include <gtest/gtest.h>
 
+#include "real/backends.h"
 #include "tests/real/cuda/gpu.h"
 
 namespace paceline::test {

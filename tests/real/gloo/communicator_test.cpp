@@ -1,5 +1,3 @@
-#include "real/gloo/communicator.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "real/backends.h"
 #include "real/errors.h"
 #include "tests/real/conformance/suite.h"
 

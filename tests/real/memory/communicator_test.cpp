@@ -1,9 +1,8 @@
-#include "real/memory/communicator.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 
+#include "real/backends.h"
 #include "tests/real/conformance/suite.h"
 
 namespace paceline::test {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "real/mpi/communicator.h"
+#include "real/backends.h"
 #include "tests/real/conformance/suite.h"
 
 namespace paceline::test {

@@ -1,9 +1,8 @@
-#include "real/nccl/communicator.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "real/backends.h"
 #include "real/errors.h"
 #include "tests/real/cuda/gpu.h"
 

@@ -17,7 +17,7 @@
 
 #include "models/run/as_it_ran.h"
 #include "models/training/scheduler.h"
-#include "real/memory/communicator.h"
+#include "real/backends.h"
 #include "real/step_runner.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/models/training/random_programs.h"

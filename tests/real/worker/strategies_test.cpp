@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "models/run/as_it_ran.h"
-#include "models/training/apex_ddp.h"
+#include "models/training/buckets.h"
 #include "models/training/ddp.h"
 #include "models/training/parameter_server.h"
 #include "tests/models/training/two_layers.h"

@@ -4,7 +4,7 @@
 
 #include "models/text/number.h"
 #include "scenarios/capacity/answer.h"
-#include "scenarios/loader/job/prices.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline::capacity {
 namespace {

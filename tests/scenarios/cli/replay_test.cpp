@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/learn/inferred_step.h"
+#include "traces/learn/traced_step.h"
 #include "traces/step_trace_file/step_trace_file.h"
 
 namespace paceline::test {

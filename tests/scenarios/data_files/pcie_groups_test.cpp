@@ -1,5 +1,3 @@
-#include "scenarios/data_files/pcie_groups.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

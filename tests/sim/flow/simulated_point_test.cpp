@@ -1,5 +1,3 @@
-#include "sim/flow/simulated_point.h"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "sim/flow/flow_step.h"
 #include "tests/sim/points.h"
 #include "traces/json/protocol.h"
 

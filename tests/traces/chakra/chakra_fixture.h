@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/scenarios/process.h"
-#include "traces/chakra/chakra.h"
+#include "traces/device_trace/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces::test {

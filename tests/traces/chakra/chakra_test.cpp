@@ -1,5 +1,3 @@
-#include "traces/chakra/chakra.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "tests/traces/chakra/chakra_fixture.h"
 #include "tests/traces/formats/only_trace.h"
+#include "traces/device_trace/readers.h"
 
 namespace paceline::traces {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "traces/archive/archive.h"
-#include "traces/chakra/chakra.h"
+#include "traces/device_trace/readers.h"
 
 namespace paceline::traces {
 namespace {

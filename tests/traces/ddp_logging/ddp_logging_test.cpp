@@ -1,5 +1,3 @@
-#include "traces/ddp_logging/ddp_logging.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "traces/ddp_logging/reports.h"
+#include "traces/run_record/readers.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,4 +1,3 @@
-#include "traces/execution_trace/execution_trace.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +6,7 @@
 
 #include "tests/scenarios/process.h"
 #include "tests/traces/formats/only_trace.h"
-#include "traces/kineto/kineto.h"
+#include "traces/device_trace/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

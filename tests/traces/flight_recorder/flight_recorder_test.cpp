@@ -1,10 +1,9 @@
-#include "traces/flight_recorder/flight_recorder.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/scenarios/process.h"
+#include "traces/device_trace/readers.h"
 #include "traces/formats/formats.h"
 #include "traces/text/format_error.h"
 

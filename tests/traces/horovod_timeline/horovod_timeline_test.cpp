@@ -1,5 +1,3 @@
-#include "traces/horovod_timeline/horovod_timeline.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "tests/traces/kineto/kineto_fixture.h"
 #include "traces/formats/formats.h"
 #include "traces/horovod_timeline/engine.h"
+#include "traces/run_record/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

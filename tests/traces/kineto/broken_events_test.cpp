@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "traces/kineto/kineto.h"
+#include "traces/device_trace/readers.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/traces/kineto/kineto_fixture.h"
+#include "traces/device_trace/readers.h"
 #include "traces/kineto/host.h"
-#include "traces/kineto/kineto.h"
 
 namespace paceline::traces::kineto {
 namespace {

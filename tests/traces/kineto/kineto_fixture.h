@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/scenarios/process.h"
-#include "traces/kineto/kineto.h"
+#include "traces/device_trace/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces::test {

@@ -1,5 +1,3 @@
-#include "traces/kineto/kineto.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "tests/traces/kineto/kineto_fixture.h"
+#include "traces/device_trace/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

@@ -1,5 +1,3 @@
-#include "traces/learn/inferred_step.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -8,6 +6,7 @@
 #include "models/run/as_it_ran.h"
 #include "tests/traces/learn/replayed.h"
 #include "tests/traces/learn/spans.h"
+#include "traces/learn/traced_step.h"
 
 namespace paceline::traces {
 namespace {

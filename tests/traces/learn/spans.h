@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "traces/device_trace/device_trace.h"
-#include "traces/learn/inferred_step.h"
+#include "traces/learn/traced_step.h"
 
 namespace paceline::traces {
 

@@ -1,12 +1,11 @@
 // Whether compute waits for a collective, pattern by pattern: what a step takes when its calls take
 // longer shows what waits for what.
 
-#include "traces/learn/waits.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/traces/learn/replayed.h"
 #include "tests/traces/learn/traced.h"
+#include "traces/learn/traced_step.h"
 
 namespace paceline::traces {
 namespace {

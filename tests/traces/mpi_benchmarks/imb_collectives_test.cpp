@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/traces/collective_log/fixture.h"
-#include "traces/mpi_benchmarks/collectives.h"
+#include "traces/collective_log/readers.h"
 #include "traces/ping_pong/ping_pong.h"
 
 namespace paceline::traces {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tests/traces/collective_log/fixture.h"
-#include "traces/mpi_benchmarks/collectives.h"
+#include "traces/collective_log/readers.h"
 
 namespace paceline::traces {
 namespace {

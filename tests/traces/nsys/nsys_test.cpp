@@ -1,12 +1,12 @@
-#include "traces/nsys/nsys.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/traces/formats/only_trace.h"
 #include "tests/traces/nsys/sqlite_bytes.h"
+#include "traces/device_trace/readers.h"
 #include "traces/learn/step_profile.h"
+#include "traces/run_record/readers.h"
 
 namespace paceline::traces {
 namespace {

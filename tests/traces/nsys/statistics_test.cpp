@@ -4,8 +4,8 @@
 #include <string>
 
 #include "tests/traces/nsys/sqlite_bytes.h"
-#include "traces/nsys/nsys.h"
 #include "traces/nsys/stats_tables.h"
+#include "traces/run_record/readers.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,10 +1,9 @@
-#include "traces/paceline_result/paceline_result.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/traces/collective_log/fixture.h"
+#include "traces/collective_log/readers.h"
 #include "traces/text/format_error.h"
 
 namespace paceline::traces {

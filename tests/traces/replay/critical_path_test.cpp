@@ -1,5 +1,3 @@
-#include "traces/replay/critical_path.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "tests/traces/learn/spans.h"
+#include "traces/replay/replay.h"
 
 namespace paceline::traces {
 namespace {

@@ -1,5 +1,3 @@
-#include "traces/torch/recording.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "tests/scenarios/process.h"
 #include "tests/traces/formats/only_trace.h"
+#include "traces/device_trace/readers.h"
 #include "traces/learn/matched_calls.h"
 #include "traces/learn/step_profile.h"
 #include "traces/text/format_error.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scenarios/loader/job/prices.h"
+#include "scenarios/loader/job/catalogue.h"
 
 namespace paceline {
 namespace {
