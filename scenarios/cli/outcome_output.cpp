@@ -24,11 +24,8 @@ constexpr std::size_t chakra_ranks_max = 64;
 // Points whose steps a page shows: of more nobody looks at each.
 constexpr std::size_t steps_on_page_max = 64;
 
-using Runs = std::vector<traces::TraceRun>;
-
-// Of all points, and those beside them.
-Runs runs_of(const std::vector<PointOutcome>& outcomes, const Runs& beside = {}) {
-  Runs runs;
+std::vector<traces::TraceRun> runs_of(const std::vector<PointOutcome>& outcomes) {
+  std::vector<traces::TraceRun> runs;
   for (const PointOutcome& outcome : outcomes) {
     // With gradient accumulation, of all passes.
     const auto batch =
@@ -40,7 +37,6 @@ Runs runs_of(const std::vector<PointOutcome>& outcomes, const Runs& beside = {})
       runs.push_back({outcome.name(), traces::Origin::measured, outcome.measurement->trace, batch});
     }
   }
-  runs.insert(runs.end(), beside.begin(), beside.end());
   return runs;
 }
 
@@ -162,13 +158,15 @@ bool OutcomeOutput::keeps_traces(std::size_t points) const {
          (page.is_asked() && points <= steps_on_page_max);
 }
 
-std::vector<page::Document> OutcomeOutput::documents_of(const std::vector<PointOutcome>& outcomes,
-                                                        const ResultOutput::Write& as_json) const {
-  std::vector<page::Document> all{document_of("result", as_json)};
+std::vector<page::Document> OutcomeOutput::documents_of(
+    const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) const {
+  const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
+  std::vector<page::Document> all{
+      document_of("result", [&](std::ostream& out) { write_json(out, file, outcomes, calls); })};
   if (outcomes.size() > steps_on_page_max) return all;
-  all.push_back(document_of("steps", [&](std::ostream& out) {
-    page::write_steps(out, runs_of(outcomes, runs_beside_));
-  }));
+  auto runs = runs_of(outcomes);
+  runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
+  all.push_back(document_of("steps", [&](std::ostream& out) { page::write_steps(out, runs); }));
   return all;
 }
 
@@ -178,35 +176,34 @@ bool OutcomeOutput::takes_standard_output() const {
 }
 
 int OutcomeOutput::write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) {
-  const ResultOutput::Write as_json = [&](std::ostream& out) {
-    write_json(out, file, outcomes, all_calls ? CallsInJson::all : CallsInJson::unless_many);
-  };
   std::exception_ptr first_trouble;
-  const auto attempt = [&](auto write_one) {
+  const auto write_if = [&](bool is_asked, auto write_one) {
     try {
-      write_one();
+      if (is_asked) write_one();
     } catch (...) {  // what was measured may be in the others yet
       if (!first_trouble) first_trouble = std::current_exception();
     }
   };
-  attempt([&] {
+  write_if(true, [&] {
     report.write(takes_standard_output(),
                  [&](std::ostream& out) { write_table(out, file, outcomes); });
   });
-  attempt([&] { json.write_if_asked(as_json); });
-  attempt([&] { csv.write_if_asked([&](std::ostream& out) { write_csv(out, outcomes); }); });
-  attempt([&] {
-    page.write_if_asked(file.name(), file.text(), [&] { return documents_of(outcomes, as_json); });
+  write_if(json.is_asked(), [&] {
+    const auto calls = all_calls ? CallsInJson::all : CallsInJson::unless_many;
+    json.write([&](std::ostream& out) { write_json(out, file, outcomes, calls); });
   });
-  attempt([&] {
-    if (timeline.is_asked()) write_timeline(timeline, runs_of(outcomes, runs_beside_));
+  write_if(csv.is_asked(),
+           [&] { csv.write([&](std::ostream& out) { write_csv(out, outcomes); }); });
+  write_if(page.is_asked(), [&] {
+    page.write_if_asked(file.name(), file.text(), [&] { return documents_of(file, outcomes); });
   });
-  attempt([&] {
-    if (trace.is_asked()) write_runs(trace, runs_of(outcomes));
+  write_if(timeline.is_asked(), [&] {
+    auto runs = runs_of(outcomes);
+    runs.insert(runs.end(), runs_beside_.begin(), runs_beside_.end());
+    write_timeline(timeline, runs);
   });
-  attempt([&] {
-    if (chakra.is_asked()) write_chakra_files(chakra.path, outcomes);
-  });
+  write_if(trace.is_asked(), [&] { write_runs(trace, runs_of(outcomes)); });
+  write_if(chakra.is_asked(), [&] { write_chakra_files(chakra.path, outcomes); });
   if (first_trouble) std::rethrow_exception(first_trouble);
   const int failed = say_failure(outcomes);
   return failed == exit_done ? say_check(outcomes) : failed;

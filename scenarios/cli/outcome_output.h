@@ -37,8 +37,8 @@ struct OutcomeOutput {
   [[nodiscard]] int write(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes);
 
  private:
-  [[nodiscard]] std::vector<page::Document> documents_of(const std::vector<PointOutcome>& outcomes,
-                                                         const ResultOutput::Write& as_json) const;
+  [[nodiscard]] std::vector<page::Document> documents_of(
+      const ScenarioFile& file, const std::vector<PointOutcome>& outcomes) const;
 
   std::vector<traces::TraceRun> runs_beside_;
 };

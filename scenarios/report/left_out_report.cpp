@@ -106,16 +106,15 @@ KnownFigures mean_of(const std::vector<KnownFigures>& sources) {
   const double share = 1.0 / static_cast<double>(sources.size());
   for (const KnownFigures& one : sources) {
     mean.rows += one.rows;
+    mean.mean += share * one.mean;
+    mean.median += share * one.median;
     mean.max = std::max(mean.max, one.max);
-    for (const auto part :
-         {&KnownFigures::mean, &KnownFigures::median, &KnownFigures::unconditioned,
-          &KnownFigures::constant_efficiency, &KnownFigures::no_overlap}) {
-      mean.*part += share * one.*part;
-    }
-    for (const auto part : {&IntervalFigures::coverage_percent, &IntervalFigures::width_percent,
-                            &IntervalFigures::score}) {
-      mean.intervals.*part += share * one.intervals.*part;
-    }
+    mean.unconditioned += share * one.unconditioned;
+    mean.constant_efficiency += share * one.constant_efficiency;
+    mean.no_overlap += share * one.no_overlap;
+    mean.intervals.coverage_percent += share * one.intervals.coverage_percent;
+    mean.intervals.width_percent += share * one.intervals.width_percent;
+    mean.intervals.score += share * one.intervals.score;
   }
   return mean;
 }

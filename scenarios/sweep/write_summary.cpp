@@ -194,16 +194,6 @@ class Points {
   std::vector<Kept> rows_;
 };
 
-// Of the points that were asked for, in the order of the grids.
-template <class Take>
-void for_each_row(const Request& request, const Grids& grids, Store& store, const Take& take) {
-  Cursor cursor(grids, request.shard, true);
-  while (const auto task = cursor.next()) {
-    const Grid& grid = *grids[task->file];
-    if (const auto row = store.find(grid.keys.of(task->point))) take(grid, task->point, *row);
-  }
-}
-
 void expect_few(std::uint64_t points, const std::string& what) {
   if (points <= points_in_page_max) return;
   throw InputError(
@@ -269,24 +259,30 @@ void write_csv(std::ostream& out, const Request& request, const Grids& grids, St
   std::vector<std::string> header{"scenario"};
   for (const auto& [path, unit] : axes) header.push_back(csv_axis(path, unit));
   write_csv_header(out, std::move(header));
-  for_each_row(request, grids, store, [&](const Grid& grid, std::uint64_t point, const Row& row) {
+  const auto write = [&](const Grid& grid, std::uint64_t point) {
+    const auto row = store.find(grid.keys.of(point));
+    if (!row) return;
     std::vector<std::string> line{csv_cell(grid.swept.path)};
     const auto values = grid.file.axes_of(point);
     for (const auto& [path, unit] : axes) {
       const auto value = std::ranges::find(values, path, &AxisValue::path);
       line.push_back(value == values.end() ? "" : csv_cell(*value));
     }
-    write_csv_line(out, std::move(line), row.cells);
-  });
+    write_csv_line(out, std::move(line), row->cells);
+  };
+  Cursor cursor(grids, request.shard, true);
+  while (const auto task = cursor.next()) write(*grids[task->file], task->point);
 }
 
 void write_points_json(std::ostream& out, const Request& request, const Grids& grids,
                        Store& store) {
-  expect_few(Cursor(grids, request.shard, true).points(), store.path());
+  Cursor cursor(grids, request.shard, true);
+  expect_few(cursor.points(), store.path());
   Points points;
-  for_each_row(request, grids, store, [&](const Grid& grid, std::uint64_t, const Row& row) {
-    points.add(grid.file.name(), row);
-  });
+  const auto add = [&](const Grid& grid, std::uint64_t number) {
+    if (const auto row = store.find(grid.keys.of(number))) points.add(grid.file.name(), *row);
+  };
+  while (const auto task = cursor.next()) add(*grids[task->file], task->point);
   points.write(out, [&](const std::string& path) { return store.unit_of(path); });
 }
 

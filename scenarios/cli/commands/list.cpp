@@ -1,5 +1,4 @@
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -108,12 +107,6 @@ constexpr std::array kinds{
     Kind{"scenarios", "in scenarios/library, for paceline run", scenarios},
 };
 
-std::vector<std::string> names_of_kinds() {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  return names;
-}
-
 void write(std::ostream& out, const Kind& kind) {
   const std::vector<Entry> entries = kind.entries();
   std::size_t width = 0;
@@ -127,8 +120,10 @@ void write(std::ostream& out, const Kind& kind) {
 int run(const std::string& wanted) {
   const auto found = std::ranges::find(kinds, wanted, &Kind::name);
   if (!wanted.empty() && found == kinds.end()) {
-    throw InputError({"list"}, fmt::format("has no {}", wanted),
-                     fmt::format("it has {}", fmt::join(names_of_kinds(), ", ")));
+    std::string names;
+    for (const Kind& kind : kinds)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+    throw InputError({"list"}, fmt::format("has no {}", wanted), "it has " + names);
   }
   for (const Kind& kind : kinds) {
     if (!wanted.empty() && kind.name != wanted) continue;
@@ -145,7 +140,11 @@ Action attach_list(CommandOptions& app) {
   app.add_option("kind", *wanted,
                  "What to list: models, devices, presets, catalogues, strategies, algorithms, "
                  "backends or scenarios (default: everything).")
-      .suggests(list_command::names_of_kinds);
+      .suggests([] {
+        std::vector<std::string> names;
+        for (const auto& kind : list_command::kinds) names.emplace_back(kind.name);
+        return names;
+      });
   return [wanted] { return list_command::run(*wanted); };
 }
 
