@@ -109,7 +109,9 @@ bool are_alike(const Key& key, const std::optional<Field>& one, const std::optio
   settings::Type type = key.type;
   if (auto* count = std::get_if<Count>(&type)) count->most_key = {};  // of a section around it
   const auto value_of = [&](const std::optional<Field>& field) -> std::optional<Value> {
-    if (field) return std::visit(ValueOf{*field, key, {}}, type);
+    const bool is_given =
+        field && !(takes_automatic(key) && field->node().is_scalar() && field->text() == automatic);
+    if (is_given) return std::visit(ValueOf{*field, key, {}}, type);
     const auto* holds = std::get_if<Value>(&key.unless_given);
     return holds != nullptr ? std::optional(*holds) : std::nullopt;
   };

@@ -113,15 +113,20 @@ constexpr std::array measured_device_table{
     Key{"precision", OneOf{texts_of<workload::Precision>}, "the scenario's", "that was measured"},
 };
 
-MeasuredOn read_entry(const Field& entry, std::shared_ptr<const workload::Network> network,
-                      const Scenario& scenario) {
+// Whose entries say no precision or network of their own.
+struct MeasuredAs {
+  workload::Precision precision;
+  std::shared_ptr<const workload::Network> network;  // null: of layers
+};
+
+MeasuredOn read_entry(const Field& entry, const MeasuredAs& unless_said, const Scenario& scenario) {
   Section section(Reader(entry), measured_device_table);
   const Field device = section.require("device");
   const auto precision = section.field("precision");
   MeasuredOn read{load_device(device),
-                  section.find<workload::Precision>("precision").value_or(scenario.precision),
+                  section.find<workload::Precision>("precision").value_or(unless_said.precision),
                   section.get<std::uint32_t>("batch"), section.require("throughput"),
-                  std::move(network)};
+                  unless_said.network};
   section.finish();
   (void)throughput_of(read.throughput, read.network.get());
   if (scenario.network) {
@@ -143,15 +148,14 @@ bool are_the_same(const MeasuredOn& one, const MeasuredOn& other) {
 // Throws InputError for devices that are not known or lack the arithmetic, for what is twice in the
 // list, and for other devices of a scenario without a network, whose compute no description carries
 // over. Precondition: the scenario has its workload.
-std::vector<MeasuredOn> read_measured_on(const Field& list,
-                                         const std::shared_ptr<const workload::Network>& network,
+std::vector<MeasuredOn> read_measured_on(const Field& list, const MeasuredAs& unless_said,
                                          const Scenario& scenario) {
   if (scenario.traced) {
     list.fail("is of devices, and a trace does not say its own", "write single_gpu_throughput");
   }
   std::vector<MeasuredOn> all;
   for (const Field& entry : list.list()) {
-    MeasuredOn one = read_entry(entry, network, scenario);
+    MeasuredOn one = read_entry(entry, unless_said, scenario);
     if (std::ranges::any_of(all, [&](const auto& other) { return are_the_same(one, other); })) {
       entry.fail("repeats a device, batch and precision of the list", "leave one of them out");
     }
@@ -386,12 +390,13 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
   if (throughput) return {throughput, measured_of(section, *throughput, scenario), {}};
   OneGpuRows rows;
   if (!list) return rows;
-  auto network = scenario.network;
+  Section said = section.as_given_with("measured_on");
+  MeasuredAs unless_said{precisions_of(said).compute, scenario.network};
   if (section.is_outlived("measured_on")) {
-    network = network_with("measured_on", section, scenario);
-    if (!network) return rows;
+    unless_said.network = network_with("measured_on", section, scenario);
+    if (!unless_said.network) return rows;
   }
-  for (MeasuredOn& one : read_measured_on(*list, network, scenario)) {
+  for (MeasuredOn& one : read_measured_on(*list, unless_said, scenario)) {
     add(std::move(one), *list, scenario, rows);
   }
   return rows;

@@ -234,7 +234,8 @@ TEST(MeasuredPoint, StaysWhereASettingChangesNothing) {
   for (const ScenarioFile::Setting& same : Settings{{"workload.batch_per_gpu", "8"},
                                                     {"training.gradient_accumulation", "1"},
                                                     {"simulation.seed", "7"},
-                                                    {"cluster.network.transport", "rdma"}}) {
+                                                    {"cluster.network.transport", "rdma"},
+                                                    {"collective.channels", "auto"}}) {
     const auto file = known(end, {}, {same});
     EXPECT_TRUE(file.measured(0)) << same.path;
     EXPECT_EQ(file.changed_by(), "") << same.path;

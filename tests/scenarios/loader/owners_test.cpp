@@ -84,6 +84,10 @@ const std::vector<Case> cases{
      "compute: scaled to 350 samples/s on one GPU at batch 64"},
     {"workload.measured_on",
      {speeds},
+     {{"workload.precision", "amp"}},
+     "compute: 350 samples/s on v100-sxm2-16gb in fp32 carried over to v100-sxm2-16gb"},
+    {"workload.measured_on",
+     {speeds},
      {{"workload.model", "vgg16"}},
      "workload: left out, because it was given for model resnet50 and this run has vgg16: "
      "measured_on another"},
