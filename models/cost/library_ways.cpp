@@ -5,12 +5,13 @@ namespace paceline::cost {
 using topology::Receives;
 using topology::Transport;
 
-std::optional<Receives> receives_of(const Messages& messages, Transport transport) {
-  const bool is_plan = messages.library == Library::plan;
-  if (is_plan && messages.under_plans == Library::mpi) return Receives::announced_to_new_peers;
+std::optional<Receives> receives_of(Library library, std::optional<Library> under_plans,
+                                    Transport transport) {
+  const bool is_plan = library == Library::plan;
+  if (is_plan && under_plans == Library::mpi) return Receives::announced_to_new_peers;
   if (transport != Transport::tcp) return std::nullopt;
-  if (messages.library == Library::gloo) return Receives::announced;
-  if (is_plan && messages.under_plans == Library::gloo) return Receives::announced_ahead;
+  if (library == Library::gloo) return Receives::announced;
+  if (is_plan && under_plans == Library::gloo) return Receives::announced_ahead;
   return std::nullopt;
 }
 

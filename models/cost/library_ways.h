@@ -10,17 +10,13 @@
 // How libraries use the links of a cluster, where nothing else was said.
 namespace paceline::cost {
 
-// Whose messages a step's calls are. Paceline's own plans run on a backend's; nullopt: on nobody's.
-struct Messages {
-  Library library = Library::nccl;
-  std::optional<Library> under_plans = std::nullopt;
-};
-
-// What messages wait for. Over TCP those of Gloo are announced by their receivers
+// What messages of a library's calls wait for; those of Paceline's own plans run on the library
+// `under_plans`, if on any. Over TCP those of Gloo are announced by their receivers
 // (gloo/transport/tcp/pair.cc), for its own collectives when they come to it, for Paceline's plans
 // ahead. On MPI plans cut messages so short that it does not ask the receiver first; peers that
 // were none in the round before they ask themselves, over any transport. nullopt: for nothing.
-[[nodiscard]] std::optional<topology::Receives> receives_of(const Messages& messages,
+[[nodiscard]] std::optional<topology::Receives> receives_of(Library library,
+                                                            std::optional<Library> under_plans,
                                                             topology::Transport transport);
 
 // Longer messages take the rendezvous protocol: btl_tcp_eager_limit of Open MPI 4.1. nullopt: none.

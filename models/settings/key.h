@@ -133,16 +133,16 @@ struct Needs {
   std::string_view or_key = {};  // serves as well, with any value
 };
 
-// What a value is of, keys of its section (or of a map in it, "network.transport"). Where a layer
-// over the one that gives the value (a file over its preset; a setting or a sweep over both) has
-// another value of one of these, the value is of something that this run does not have.
+// The keys of a section (or of a map in it, "network.transport") that a value was given for: a
+// measured speed for a device, an efficiency for a transport. The value does not fit this run where
+// a layer above its own (a file over its preset; a setting or a sweep over both) changes one.
 struct Owners {
   std::array<std::string_view, 8> keys = {};
-  // Likewise, but for settings and sweeps of these themselves: they ask about the same thing, as
-  // about a faster network of the same hosts.
+  // The same, but a setting or a sweep of these keys changes nothing: it asks about the same hosts
+  // with a faster network.
   std::array<std::string_view, 2> named = {};
-  // What becomes of it: it is left out, which a line says; or whoever reads the section takes it
-  // for what it was of (Section::as_given_with); or the run is refused.
+  // A value that does not fit is left out, and a line of the report says so; or the reader of the
+  // section converts it to this run (Section::as_given_with); or the run is refused.
   enum class Then { left_out, carried, refused } then = Then::left_out;
 
   friend bool operator==(const Owners&, const Owners&) = default;

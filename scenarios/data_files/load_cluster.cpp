@@ -47,8 +47,8 @@ constexpr std::array<std::string_view, 1> any_word{"any"};
 constexpr std::array gpus_forms{Form{OneOf{any_word}},
                                 Form{Text{"a device", shipped_devices, false}, Form::Of::list}};
 
-// What a node's links are like.
-constexpr Owners of_kind{.named = {"kind"}};
+// Rates of links are of their kind: 22 GB/s of an NVLink lane are none of a PCIe slot.
+constexpr Owners of_kind{{"kind"}};
 // Either says what GPUs share on PCIe.
 constexpr Owners no_groups{{"groups"}}, no_switches{{"gpus_per_switch"}};
 // Of a class of boxes: a box whose own bandwidths are given is none.

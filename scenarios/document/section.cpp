@@ -158,7 +158,7 @@ void Section::lay_over(DocumentPtr document, Node map, bool is_of_setting) {
   read({});
 }
 
-// What lies below a value that is left out may be of something else, too.
+// The value of a lower layer takes the place of one that is left out, and may not fit either.
 void Section::read(const settings::Settings& around) {
   outlived_.clear();
   settings_ = read_settings(map_, keys_, around);
@@ -177,7 +177,6 @@ void Section::read(const settings::Settings& around) {
   }
 }
 
-// Its owner, or what it needs, is another one by a layer above.
 std::optional<Outlived> Section::outlived(const Key& key) {
   if (!is_given(key.name)) return std::nullopt;
   const std::size_t layer = *map_.layer_of(key.name);

@@ -49,7 +49,8 @@ using settings::value_of;
 [[nodiscard]] bool are_alike(const Key& key, const std::optional<Field>& one,
                              const std::optional<Field>& other);
 
-// A value whose owner, or what it needs, is another one by a layer above (settings::Owners).
+// A value that does not fit this run: a layer above changes an owner (settings::Owners), or a key
+// that the value needs.
 struct Outlived {
   const Key* key;
   std::string value;      // as it is spelled, as are the next; a list or a map is "another"
@@ -98,7 +99,7 @@ class Section {
   [[nodiscard]] bool is_outlived(std::string_view key) const;
   // The section as whoever gave the key wrote it, with no layer above. Precondition: it is given.
   [[nodiscard]] Section as_given_with(std::string_view key) const;
-  // Whoever reads it cannot take it for what it was of. Precondition: it is outlived.
+  // The reader of the section cannot convert the value: it is left out. Precondition: outlived.
   void leave_out(std::string_view key);
   // A line for each owner whose values were left out.
   void say_left_out(Assumptions& assumptions) const;

@@ -135,10 +135,11 @@ void use_as_the_library(Section& file, const Scenario& scenario, topology::Clust
   const CollectiveSettings& collective = scenario.collective;
   Reader said = file.map().map("cluster").map("network");
   topology::Network& network = cluster.network;
-  cost::Messages messages{collective.library};
-  if (file.map().has("real")) messages.under_plans = backend_kind(scenario.real.backend).calls;
   if (!said.has("receives")) {
-    network.receives = cost::receives_of(messages, network.transport).value_or(network.receives);
+    std::optional<cost::Library> under_plans;
+    if (file.map().has("real")) under_plans = backend_kind(scenario.real.backend).calls;
+    network.receives = cost::receives_of(collective.library, under_plans, network.transport)
+                           .value_or(network.receives);
   }
   if (!said.has("rendezvous_above")) {
     network.rendezvous_above = cost::rendezvous_above(collective.library, network.transport);

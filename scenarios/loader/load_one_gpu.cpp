@@ -113,7 +113,7 @@ constexpr std::array measured_device_table{
     Key{"precision", OneOf{texts_of<workload::Precision>}, "the scenario's", "that was measured"},
 };
 
-// Whose entries say no precision or network of their own.
+// The precision of entries that say none, and their network.
 struct MeasuredAs {
   workload::Precision precision;
   std::shared_ptr<const workload::Network> network;  // null: of layers
@@ -346,32 +346,32 @@ void add(MeasuredOn one, const Field& field, const Scenario& scenario, OneGpuRow
   rows.own.emplace(one.batch, one.throughput);
 }
 
-// The network as the key's author has it; null where that is another one, whose speeds are left
-// out. Precondition: it is outlived.
-std::shared_ptr<const workload::Network> network_with(std::string_view key, Section& section,
-                                                      const Scenario& scenario) {
+// The precision and network that the key's throughputs were measured with; nullopt: those of
+// another network, which are left out.
+std::optional<MeasuredAs> measured_as(std::string_view key, Section& section,
+                                      const Scenario& scenario) {
   Section said = section.as_given_with(key);
-  if (said.field("model") && scenario.network) {
-    if (auto network = network_of(said); network->name == scenario.network->name) return network;
-  }
+  MeasuredAs as{precisions_of(said).compute, scenario.network};
+  if (!section.is_outlived(key)) return as;
+  as.network = scenario.network && said.field("model") ? network_of(said) : nullptr;
+  if (as.network && as.network->name == scenario.network->name) return as;
   section.leave_out(key);
-  return nullptr;
+  return std::nullopt;
 }
 
 // A throughput that was measured with another device, precision or sequence.
 OneGpuRows carried_rows(Section& section, const Field& field, const Scenario& scenario) {
   OneGpuRows rows;
-  const auto network = network_with("single_gpu_throughput", section, scenario);
-  if (!network) return rows;
-  Section said = section.as_given_with("single_gpu_throughput");
-  const auto device = said.field("device");
+  const auto as = measured_as("single_gpu_throughput", section, scenario);
+  if (!as) return rows;
+  const auto device = section.as_given_with("single_gpu_throughput").field("device");
   if (!device) {
     field.fail("does not say of which device it is, and the runs have several",
                "write measured_on: [{device: ..., batch: ..., throughput: ...}]");
   }
   for (const auto& [batch, throughput] : measured_of(section, field, scenario)) {
-    add({load_device(*device), precisions_of(said).compute, batch, throughput, network}, field,
-        scenario, rows);
+    add({load_device(*device), as->precision, batch, throughput, as->network}, field, scenario,
+        rows);
   }
   return rows;
 }
@@ -390,13 +390,9 @@ OneGpuRows read_one_gpu(Section& section, const Scenario& scenario) {
   if (throughput) return {throughput, measured_of(section, *throughput, scenario), {}};
   OneGpuRows rows;
   if (!list) return rows;
-  Section said = section.as_given_with("measured_on");
-  MeasuredAs unless_said{precisions_of(said).compute, scenario.network};
-  if (section.is_outlived("measured_on")) {
-    unless_said.network = network_with("measured_on", section, scenario);
-    if (!unless_said.network) return rows;
-  }
-  for (MeasuredOn& one : read_measured_on(*list, unless_said, scenario)) {
+  const auto as = measured_as("measured_on", section, scenario);
+  if (!as) return rows;
+  for (MeasuredOn& one : read_measured_on(*list, *as, scenario)) {
     add(std::move(one), *list, scenario, rows);
   }
   return rows;

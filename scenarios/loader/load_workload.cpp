@@ -230,27 +230,31 @@ constexpr AssumptionKind untimed_layers{
     "{}: divided among the layers by their parameters, a third of it forward, because no layer has "
     "a time; to set it, give forward and backward of each"};
 
-// Of parameters alone nobody knows when their gradients are ready: by their number, of a step that
-// was measured.
-void time_untimed(const Field& list, bool is_measured, Scenario& scenario) {
-  std::vector<TimedLayer>& layers = scenario.workload.layers;
-  const auto is_timed = [](const TimedLayer& one) {
-    return one.forward + one.backward > Seconds(0);
-  };
-  if (std::ranges::any_of(layers, is_timed)) return;
-  if (!is_measured) {
-    list.fail("has no times, and a list of parameters does not say how long a step takes",
-              "give forward and backward of each layer, or single_gpu_throughput");
-  }
-  for (TimedLayer& layer : layers) {
+// A list of parameters does not tell when gradients are ready: layers get shares of one second by
+// their elements, which the measured step scales.
+void time_untimed(const Field& list, bool is_measured, std::vector<TimedLayer>& layers,
+                  Assumptions& assumptions) {
+  const auto elements_of = [](const TimedLayer& layer) {
     double elements = 0;
     for (const auto& tensor : layer.parameters) {
       elements += static_cast<double>(tensor.count.value());
     }
-    layer.forward = Seconds(elements);  // in proportion: the measured step scales them
+    return elements;
+  };
+  double all = 0;
+  for (const TimedLayer& layer : layers) {
+    if (layer.forward + layer.backward > Seconds(0)) return;
+    all += elements_of(layer);
+  }
+  if (!is_measured || all <= 0) {
+    list.fail("has no times, and a list of parameters does not say how long a step takes",
+              "give forward and backward of each layer, or single_gpu_throughput");
+  }
+  for (TimedLayer& layer : layers) {
+    layer.forward = Seconds(elements_of(layer) / all / 3);
     layer.backward = layer.forward * 2;
   }
-  scenario.assumptions.add({untimed_layers, "compute"});
+  assumptions.add({untimed_layers, "compute"});
 }
 
 // A setting of one layer of a list that the scenario has not.
@@ -369,7 +373,8 @@ void load_workload(Section& section, const Overrides& overrides,
                          "write fp32; or fp16 or bf16 for parameters of that type");
     }
     read_layers(*layers, overrides, parameter_type_of(precision.compute), workload.layers);
-    time_untimed(*layers, section.is_given("single_gpu_throughput"), scenario);
+    time_untimed(*layers, section.is_given("single_gpu_throughput"), workload.layers,
+                 scenario.assumptions);
     const std::uint32_t timed = timed_batch(section, "layers", "layers_batch");
     scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
   } else {
