@@ -76,36 +76,38 @@ constexpr Trial trials[] = {
      "cluster={gpus_per_node: 4, intra_node: {kind: nvlink_mesh, bandwidth: 20GBps, latency: 1us, "
      "lanes: [[0, 2, 2, 2], [2, 0, 2, 2], [2, 2, 0, 2], [2, 2, 2, 0]]}}"},
     {"cluster.intra_node.lanes", "[[0, 2, 2, 2], [2, 0, 2, 2], [2, 2, 0, 2], [2, 2, 2, 0]]",
-     "cluster.intra_node.kind=nvlink_mesh"},
+     "cluster.intra_node.kind=nvlink_mesh\ncluster.intra_node.bandwidth=20GBps"},
     {"cluster.intra_node.gpus_per_switch", "1",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps"},
     {"cluster.intra_node.switch_bandwidth", "10GBps",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps"},
     {"cluster.intra_node.socket_bandwidth", "5GBps",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps\n"
      "cluster.intra_node.sockets=2\n"
      "cluster.intra_node.socket_bandwidth=10GBps"},
     {"cluster.intra_node.peer_to_peer", "false",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps"},
     {"cluster.intra_node.staging_bandwidth", "500MBps",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.gpus_per_switch=2\n"
      "cluster.intra_node.switch_bandwidth=12GBps\n"
      "cluster.intra_node.peer_to_peer=false"},
     {"cluster.intra_node.groups",
      "[{gpus: [0, 1, 2], path: PIX, bandwidth: 1GBps}, {gpus: [3], path: PIX}]",
-     "cluster.intra_node.kind=pcie"},
-    {"cluster.intra_node.slot_lanes", "[1, 1, 1, 1]", "cluster.intra_node.kind=pcie"},
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps"},
+    {"cluster.intra_node.kind", "pcie", "cluster.intra_node.bandwidth=20GBps"},
+    {"cluster.intra_node.slot_lanes", "[1, 1, 1, 1]",
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps"},
     {"cluster.intra_node.slot_generation", "1",
-     "cluster.intra_node.kind=pcie\n"
+     "cluster.intra_node.kind=pcie\ncluster.intra_node.bandwidth=20GBps\n"
      "cluster.intra_node.slot_lanes=[1, 1, 1, 1]"},
     {"cluster.network.nodes_per_leaf", "2",
      "cluster.network.fabric=fat_tree\n"

@@ -64,6 +64,8 @@ void set_needs(const Row& row, const Needs& needs, Set& set) {
 // The other keys of the table that are required beside those that are set.
 void set_required(const Row& row, Set& set) {
   if (set.contains("other_jobs.count")) set["other_jobs.count"] = "1";  // none have nothing
+  // Another kind has other rates.
+  if (set.contains("cluster.intra_node.kind")) set["cluster.intra_node.bandwidth"] = "20GBps";
   for (const Key& key : row.table) {
     const std::string path = row.prefix + std::string(key.name);
     if (key.needs.key.empty() || set.contains(path) || !says(key, settings::required)) continue;
