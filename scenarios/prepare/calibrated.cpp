@@ -83,16 +83,16 @@ Taken take_intra_node(const Scenario& scenario, const LinkEstimate& estimate,
 
 }  // namespace
 
-void take_links(const Calibration& calibration, const Scenario& scenario,
-                topology::Cluster& cluster, Assumptions& assumptions) {
+void take_links(const Calibration& calibration, Scenario& scenario) {
+  topology::Cluster& cluster = scenario.cluster;
   for (const auto& [place, link] : calibration.links) {
     const bool is_network = place == LinkPlace::network;
-    if ((is_network ? scenario.cluster.nodes : scenario.cluster.gpus_per_node) < 2) continue;
+    if ((is_network ? cluster.nodes : cluster.gpus_per_node) < 2) continue;
     const LinkEstimate& estimate = link.fit.estimate;
     const Taken taken = is_network ? take_network(scenario, estimate, cluster.network)
                                    : take_intra_node(scenario, estimate, cluster.intra_node);
-    if (taken.latency) assumptions.remove(no_latency, to_text(place));
-    assumptions.add(assumption(place, link, taken));
+    if (taken.latency) scenario.assumptions.remove(no_latency, to_text(place));
+    scenario.assumptions.add(assumption(place, link, taken));
   }
 }
 
@@ -248,8 +248,11 @@ std::string beyond_logs(const Applied& applied) {
                      applied.other_sizes ? "; beyond the sizes measured" : "");
 }
 
-void give_times(const Calibration& calibration, const topology::Cluster& nodes,
-                PreparedPoint& prepared) {
+}  // namespace
+
+void give_times(const Calibration& calibration, PreparedPoint& prepared) {
+  const topology::Cluster nodes = job_cluster(prepared.point);
+  if (nodes.ranks() < RankCount(2)) return;
   const Applied applied = apply(calibration, nodes, prepared);
   if (calibration.machine && has_mesh(nodes)) require_same(*calibration.machine, nodes);
   auto& said = prepared.assumptions;
@@ -265,14 +268,9 @@ void give_times(const Calibration& calibration, const topology::Cluster& nodes,
   }
 }
 
-bool simulates_calls(const training::StepProgram& program) {
-  return std::ranges::any_of(program.operations, [](const training::Operation& operation) {
-    const CollectiveCall* call = call_of(operation);
-    return call != nullptr && call->known() == nullptr && call->size() > Bytes(0);
-  });
-}
-
 using uncertain::LinkClass;
+
+namespace {
 
 [[noreturn]] void refuse(const LearntSteps& steps, std::string_view theirs, std::string_view here) {
   throw InputError({"cluster.calibration"},
@@ -316,21 +314,6 @@ void expect_same_network(const LearntSteps& steps, topology::Transport transport
 }
 
 }  // namespace
-
-void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
-                           PreparedPoint& prepared) {
-  const topology::Cluster nodes = job_cluster(prepared.point);
-  if (nodes.ranks() < RankCount(2)) return plan_calls(scenario, prepared);
-  give_times(calibration, nodes, prepared);
-  if (simulates_calls(prepared.point.program)) {
-    take_links(calibration, scenario, prepared.point.cluster, prepared.assumptions);
-  }
-  // Of what is still simulated: what the library runs depends on the links.
-  Scenario on_links = scenario;
-  on_links.cluster.network = prepared.point.cluster.network;
-  on_links.cluster.intra_node = prepared.point.cluster.intra_node;
-  plan_calls(on_links, prepared);
-}
 
 void expect_same_kind(const std::vector<LearntSteps>& learnt, const Scenario& scenario) {
   const topology::Cluster& cluster = scenario.cluster;

@@ -10,16 +10,14 @@
 // Applies a calibration to a point.
 namespace paceline {
 
-// Plans a point's calls with the times that a calibration predicts for them, where it has their
+// Gives a point's calls the times that a calibration predicts for them, where it has their
 // collective: they are not simulated then, and run one at a time. Says so among the assumptions,
-// and where the point's group or its sizes are none of those that were measured. The others are
-// planned on the links that it has (take_links), as are all on one GPU (plan_calls).
-// Throws InputError for a calibration whose times are impossible, or that cannot tell what a group
-// carries: no log of as many ranks a node on a mesh, and no machine described, or a smaller one.
-void plan_calibrated_calls(const Calibration& calibration, const Scenario& scenario,
-                           PreparedPoint& prepared);
+// and where the point's group or its sizes are none of those that were measured. Throws InputError
+// for a calibration whose times are impossible, or that cannot tell what a group carries: no log of
+// as many ranks a node on a mesh, and no machine described, or a smaller one.
+void give_times(const Calibration& calibration, PreparedPoint& prepared);
 
-// Replaces links of a scenario's cluster by those of a calibration, and says so among the
+// Replaces links of a scenario's cluster by those of a calibration, and says so among its
 // assumptions: latency and bandwidth of the network between several nodes, and of the links in a
 // node with several GPUs.
 //
@@ -27,8 +25,7 @@ void plan_calibrated_calls(const Calibration& calibration, const Scenario& scena
 // framing none. One pair's bandwidth counts as one NIC's, or one GPU port's; lanes of a mesh keep
 // theirs. Values of a sweep or a setting stay (bandwidth, efficiency, framing and MTU together),
 // because they are the question.
-void take_links(const Calibration& calibration, const Scenario& scenario,
-                topology::Cluster& cluster, Assumptions& assumptions);
+void take_links(const Calibration& calibration, Scenario& scenario);
 
 // Throws InputError where steps were measured on another kind of machine: another transport between
 // nodes, other links in a node, or hosts run by others.

@@ -96,20 +96,16 @@ std::shared_ptr<const PreparedPoint> Preparer::measurement(std::size_t point) {
   return of_point.measurement;
 }
 
-LinkedCluster Preparer::cluster(std::size_t point) {
-  const auto of_point = scenario(point);
-  LinkedCluster linked{of_point->cluster, {}};
-  give_links(*of_point, linked.cluster, linked.assumptions);
-  return linked;
-}
-
 Preparer::Kept& Preparer::kept(std::size_t point) {
   const auto known = by_point_.find(point);
   if (known != by_point_.end()) {
     kept_.splice(kept_.begin(), kept_, known->second);
     return kept_.front();
   }
-  Kept made{point, std::make_shared<const Scenario>(file_.scenario(point)), nullptr, nullptr};
+  Scenario scenario = file_.scenario(point);
+  const auto calibrated = calibration(scenario.calibration);
+  if (calibrated) take_links(*calibrated, scenario);
+  Kept made{point, std::make_shared<const Scenario>(std::move(scenario)), nullptr, nullptr};
   ++scenarios_loaded_;
   kept_.push_front(std::move(made));
   by_point_.emplace(point, kept_.begin());
@@ -131,7 +127,6 @@ void Preparer::count(std::size_t operations) {
 PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   PreparedPoint made = resolve(scenario, point, nullptr, {training::Purpose::measurement});
   made.point.measure = scenario.real.measure;
-  give_links(scenario, made.point.cluster, made.assumptions);
   choose_automatic_calls(made);
   if (scenario.real.measure.mode == CollectiveMode::plan && switches_of_job(made.point) > 0) {
     refuse_switches(scenario.collective);
@@ -139,12 +134,6 @@ PreparedPoint Preparer::measured(const Scenario& scenario, std::size_t point) {
   // The others are of what is measured.
   made.assumptions.keep_only({unmeasured_speed, carried_speed});
   return made;
-}
-
-void Preparer::give_links(const Scenario& scenario, topology::Cluster& cluster,
-                          Assumptions& assumptions) {
-  const auto given = calibration(scenario.calibration);
-  if (given) take_links(*given, scenario, cluster, assumptions);
 }
 
 // Not by kept(), which may leave out the point that it is asked for.

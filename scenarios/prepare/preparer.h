@@ -20,11 +20,6 @@ struct PredictionOptions {
   std::size_t operations_kept = 250'000;
 };
 
-struct LinkedCluster {
-  topology::Cluster cluster;
-  Assumptions assumptions;
-};
-
 // Makes the points of a scenario file ready: the one way from its text to what an executor is
 // given. Reads each calibration once, and keeps points until they are asked for again: up to
 // `operations_kept` operations of theirs in all, beyond which those not asked for the longest are
@@ -38,18 +33,16 @@ class Preparer {
   [[nodiscard]] const ScenarioFile& file() const { return file_; }
   [[nodiscard]] const PredictionOptions& options() const { return options_; }
 
+  // As loaded, with the links of its calibration.
   [[nodiscard]] std::shared_ptr<const Scenario> scenario(std::size_t point);
 
   // The point to predict: a calibration gives calls their times. Contention is not in it.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> prediction(std::size_t point);
 
-  // The point to run on hardware, which carries out all calls: a calibration gives links only, by
-  // which automatic algorithms are chosen as in predictions beside measurements. Only the length of
-  // compute is assumed.
+  // The point to run on hardware, which carries out all calls: by a calibration's links automatic
+  // algorithms are chosen, as in predictions beside measurements. Only the length of compute is
+  // assumed.
   [[nodiscard]] std::shared_ptr<const PreparedPoint> measurement(std::size_t point);
-
-  // The cluster on which a point's calls are simulated, with the links of its calibration.
-  [[nodiscard]] LinkedCluster cluster(std::size_t point);
 
   // What a calibration learnt about the machine; null: nothing. All points share it.
   [[nodiscard]] std::shared_ptr<const Calibration> learnt();
@@ -67,7 +60,6 @@ class Preparer {
   Kept& kept(std::size_t point);
   void count(std::size_t operations);
   [[nodiscard]] PreparedPoint measured(const Scenario& scenario, std::size_t point);
-  void give_links(const Scenario& scenario, topology::Cluster& cluster, Assumptions& assumptions);
   // That what was learnt is of the scenario's machine, and of all points.
   void check_learnt(const Scenario& scenario);
   // Null where the path is empty.

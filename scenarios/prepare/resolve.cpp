@@ -311,12 +311,9 @@ PreparedPoint described_point(const Scenario& scenario, const training::Strategy
 
 // Calls as the library or logs have them, and the servers that they need.
 void plan(const Calibration* calibration, const Scenario& scenario, PreparedPoint& prepared) {
-  if (calibration != nullptr) {
-    plan_calibrated_calls(*calibration, scenario, prepared);
-  } else {
-    plan_calls(scenario, prepared);
-    if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
-  }
+  if (calibration != nullptr) give_times(*calibration, prepared);
+  plan_calls(scenario, prepared);
+  if (scenario.calibration.empty()) expect_options_are_used(scenario, prepared.point.program);
   const topology::Network& network = scenario.cluster.network;
   const bool is_tcp = network.transport == topology::Transport::tcp;
   prepared.point.cluster.servers = separate_servers(prepared.point);

@@ -125,7 +125,8 @@ PreparedCalls prepare_calibrated(const Options& options, const Scenario& scenari
     one.point.cluster = scenario.cluster;
     one.point.fidelity = scenario.fidelity;
     one.point.program = training::one_call_program(call);
-    plan_calibrated_calls(calibration, scenario, one);
+    give_times(calibration, one);
+    plan_calls(scenario, one);
     prepared.calls.push_back({std::move(one.point), ""});
     prepared.assumptions.add(one.assumptions);
   }

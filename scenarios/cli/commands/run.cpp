@@ -25,8 +25,8 @@ struct Options {
 };
 
 int explain_cluster(const ScenarioFile& file) {
-  const LinkedCluster linked = Preparer(file).cluster(0);
-  const std::string& name = linked.cluster.name;
+  const auto scenario = Preparer(file).scenario(0);
+  const std::string& name = scenario->cluster.name;
   std::ostream& out = std::cout;
   fmt::print(out, "{}, {}\n", file.name(), name.empty() ? "a cluster without a name" : name);
   const std::size_t points = file.point_count();
@@ -37,11 +37,11 @@ int explain_cluster(const ScenarioFile& file) {
     }
     out << '\n';
   }
-  for (const std::string& sentence : linked.assumptions.sentences()) {
+  for (const std::string& sentence : scenario->assumptions.sentences()) {
     fmt::print(out, "{}\n", sentence);
   }
   out << '\n';
-  write_cluster(out, linked.cluster);
+  write_cluster(out, scenario->cluster);
   return exit_done;
 }
 

@@ -65,16 +65,15 @@ TEST_F(CalibrateLinks, ShowsInTheClusterThatIsExplained) {
 }
 
 TEST_F(CalibrateLinks, IsNotNeededByCallsThatLogsTell) {
-  const std::string logs = std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/";
-  const Ended made =
-      calibrate({logs + "rtx3090-2node.csv", fixtures + "osu_latency.txt", "--between", "nodes"});
-  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string log =
+      std::string(PACELINE_SOURCE_DIR) + "/scenarios/library/logs/rtx3090-2node.csv";
   folder_.write("s.yaml", small_scenario);
-  const Ended run =
-      paceline({"run", "s.yaml", "--assumptions", "--set", "cluster.calibration=links.yaml"},
-               folder_.path());
-  EXPECT_NE(run.out.find("calibrated: all_reduce takes the times in the logs"), std::string::npos);
-  EXPECT_EQ(run.out.find("calibrated: network"), std::string::npos) << run.out;
+  ASSERT_EQ(calibrate({log}).exit_code, 0);
+  const double by_log = step({"--set", "cluster.calibration=links.yaml"});
+  const Ended made = calibrate({log, fixtures + "osu_latency.txt", "--between", "nodes"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(step({"--set", "cluster.calibration=links.yaml"}), by_log);
+  EXPECT_NE(by_log, step({}));
 }
 
 // Of calls that logs tell no plan is made; what they do not tell needs the switches that it names.

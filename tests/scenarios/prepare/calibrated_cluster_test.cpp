@@ -35,11 +35,9 @@ Calibrated calibrated(const std::string& scenario,
                       const std::vector<ScenarioFile::Setting>& settings, LinkPlace place) {
   const test::Folder folder;
   const auto file = ScenarioFile::read(folder.write("s.yaml", scenario), settings);
-  const Scenario point = file.scenario(0);
-  Cluster cluster = point.cluster;
-  Assumptions assumptions = point.assumptions;
-  take_links(with_links({place}), point, cluster, assumptions);
-  return {cluster, assumptions.sentences()};
+  Scenario point = file.scenario(0);
+  take_links(with_links({place}), point);
+  return {point.cluster, point.assumptions.sentences()};
 }
 
 const std::string scenario(test::small_scenario);
