@@ -1,7 +1,6 @@
 #include "models/collectives/plan.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/contract.h"
 
@@ -109,15 +108,6 @@ ElementRange AllToAllBlocks::sent(Rank to) const {
 ElementRange AllToAllBlocks::received(Rank from) const {
   const ElementRange block = sent(from);
   return {count + block.begin, block.count};
-}
-
-bool Plan::joins(Rank from, Rank to) const {
-  const std::uint32_t first_switch = ranks.value() + servers;
-  if (index(from) > index(to)) std::swap(from, to);
-  if (index(to) < first_switch) return true;
-  if (index(from) >= ranks.value()) return false;
-  const bool is_network = index(to) == first_switch + switches;
-  return is_network || index(from) / (ranks.value() / switches) == index(to) - first_switch;
 }
 
 ElementCount buffer_size(const Plan& plan) {

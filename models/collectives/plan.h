@@ -161,8 +161,6 @@ struct Plan {
   std::uint32_t switches = 0;       // of the nodes
   bool has_network_switch = false;  // only behind one a node, used or not
 
-  // False only where one of the two is a switch, and the other no rank, or none of its node.
-  [[nodiscard]] bool joins(Rank from, Rank to) const;
   [[nodiscard]] RankCount endpoints() const {
     return RankCount(ranks.value() + servers + switches + (has_network_switch ? 1 : 0));
   }

@@ -103,9 +103,7 @@ ResolvedPoint alone(const ResolvedPoint& point, const CollectiveCall& call) {
 Assumptions choose_automatically(ResolvedPoint& point, const PredictTime& predict) {
   std::map<CollectiveCall, std::string> known;
   Assumptions choices;
-  for (training::Operation& operation : point.program.operations) {
-    CollectiveCall* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (CollectiveCall* call : calls_in(point.program)) {
     const auto* automatic = std::get_if<training::AutomaticCall>(&call->how);
     if (automatic == nullptr) continue;
     const auto [entry, is_new] = known.try_emplace(*call);

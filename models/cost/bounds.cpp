@@ -155,9 +155,7 @@ LeastTimes least_times(const Cluster& cluster, const CollectiveCall& call) {
 LeastTimes least_times(const Cluster& cluster, const training::StepProgram& program) {
   LeastTimes all;
   std::map<Rank, Seconds> servers;
-  for (const training::Operation& operation : program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (const CollectiveCall* call : calls_in(program)) {
     const LeastTimes least = least_of(cluster, *call, false);
     all.node_links += least.node_links;
     all.network += least.network;

@@ -29,10 +29,8 @@ CollectiveCall without_start(CollectiveCall call) {
 class Sizes {
  public:
   explicit Sizes(const training::StepProgram& program) {
-    for (const training::Operation& operation : program.operations) {
-      const CollectiveCall* call = call_of(operation);
-      if (call != nullptr && call->simulated() != nullptr)
-        of_kind_[kind(*call)].insert(call->count);
+    for (const CollectiveCall* call : calls_in(program)) {
+      if (call->simulated() != nullptr) of_kind_[kind(*call)].insert(call->count);
     }
   }
   [[nodiscard]] bool is_only(const CollectiveCall& call) const {
@@ -67,13 +65,6 @@ std::uint32_t scaled_down(std::uint32_t nodes, std::uint32_t halvings) {
   return std::clamp(near, least + (least + rest) % 2, most - (most + rest) % 2);
 }
 
-const training::CollectiveCall* first_call(const ResolvedPoint& point) {
-  for (const training::Operation& operation : point.program.operations) {
-    if (const auto* call = call_of(operation)) return call;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::size_t time_calls_alone(ResolvedPoint& point,
@@ -94,9 +85,8 @@ std::size_t time_calls_alone(ResolvedPoint& point,
     const Seconds least = time_at(call, below);
     return least + (time_at(call, 2 * below) - least) * part;
   };
-  for (training::Operation& operation : point.program.operations) {
-    CollectiveCall* call = call_of(operation);
-    if (call == nullptr || call->simulated() == nullptr) continue;
+  for (CollectiveCall* call : calls_in(point.program)) {
+    if (call->simulated() == nullptr) continue;
     const Seconds time = call->simulated()->wire.start + time_after_start(without_start(*call));
     call->how = training::KnownCall{time, std::string(algorithm_of(*call))};
   }
@@ -110,7 +100,8 @@ Seconds ShallowTrees::extrapolated(Seconds with_fewer, Seconds with_more) const 
 
 std::optional<ShallowTrees> shallow_trees(const ResolvedPoint& point) {
   const std::uint32_t nodes = point.cluster.nodes;
-  const auto* const call = first_call(point);
+  auto calls = calls_in(point.program);
+  const CollectiveCall* const call = calls.empty() ? nullptr : calls.front();
   if (call == nullptr || call->simulated() == nullptr) return std::nullopt;
   const training::SimulatedCall& simulated = *call->simulated();
   const auto* row = collectives::find_algorithm(call->collective, simulated.algorithm);

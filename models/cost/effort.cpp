@@ -58,9 +58,8 @@ Work work_about(const ResolvedPoint& point) {
   const training::Planner planner(job_cluster(point));
   std::map<CollectiveCall, Work> known;
   Work work;
-  for (const training::Operation& operation : point.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr || call->simulated() == nullptr) continue;
+  for (const CollectiveCall* call : calls_in(point.program)) {
+    if (call->simulated() == nullptr) continue;
     const auto [entry, is_new] = known.try_emplace(*call);
     if (is_new) entry->second = work_of(planner.plan_of(*call));
     work.transfers += entry->second.transfers;

@@ -1,7 +1,6 @@
 #include "models/cost/nccl_call.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <span>
 

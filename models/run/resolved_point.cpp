@@ -70,9 +70,7 @@ std::string root_fault(const training::CollectiveCall& call, RankCount members,
 std::string calls_fault(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
   std::optional<training::Planner> planner;  // its search for rings is for those who need it
-  for (const training::Operation& operation : point.program.operations) {
-    const auto* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (const training::CollectiveCall* call : calls_in(point.program)) {
     const RankCount members = training::group_cluster(cluster, call->group).ranks();
     if (auto fault = root_fault(*call, members, cluster.servers); !fault.empty()) return fault;
     const auto* options = call->options();
@@ -138,9 +136,7 @@ topology::Cluster job_cluster(const ResolvedPoint& point) {
 std::uint32_t switches_of_job(const ResolvedPoint& point) {
   const topology::Cluster cluster = job_cluster(point);
   std::uint32_t switches = 0;
-  for (const training::Operation& operation : point.program.operations) {
-    const auto* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (const training::CollectiveCall* call : calls_in(point.program)) {
     const auto reduces = training::reduces_in(cluster, *call);
     if (reduces == collectives::Reduces::network) return cluster.nodes + 1;
     if (reduces != collectives::Reduces::endpoints) switches = cluster.nodes;

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -169,6 +170,13 @@ struct StepProgram {
 // The call of an operation; null of one that computes.
 [[nodiscard]] const CollectiveCall* call_of(const Operation& operation);
 [[nodiscard]] CollectiveCall* call_of(Operation& operation);
+
+// All calls of a program, in order.
+template <class Program>
+[[nodiscard]] auto calls_in(Program& program) {
+  return program.operations | std::views::transform([](auto& one) { return call_of(one); }) |
+         std::views::filter([](auto* call) { return call != nullptr; });
+}
 
 // A program of one call and nothing else.
 [[nodiscard]] StepProgram one_call_program(CollectiveCall call);

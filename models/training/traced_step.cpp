@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "models/training/call_plan.h"
 #include "models/training/strategies.h"
@@ -93,9 +92,7 @@ std::optional<Refusal> refuse_to_guess(const TracedWork& traced, std::uint32_t r
 }
 
 void count_calls(Seconds step, TracedWork& work) {
-  for (const Operation& operation : work.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (const CollectiveCall* call : calls_in(work.program)) {
     ++work.calls;
     work.has_servers = work.has_servers || call->by_hosts;
     if (!call->is_untold) continue;

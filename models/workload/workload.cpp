@@ -6,14 +6,6 @@
 
 namespace paceline::workload {
 
-ElementCount parameter_count(const Network& network) {
-  ElementCount total;
-  for (const Layer& layer : network.layers) {
-    for (const ParameterTensor& tensor : layer.parameters) total += tensor.count;
-  }
-  return total;
-}
-
 std::vector<ParameterTensor> parameters(const Network& network) {
   std::vector<ParameterTensor> all;
   for (const Layer& layer : network.layers) {

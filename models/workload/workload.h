@@ -81,7 +81,6 @@ struct Network {
   std::uint64_t sequence = 0;  // tokens of a sample; 0: it has none
 };
 
-[[nodiscard]] ElementCount parameter_count(const Network& network);
 // All tensors in registration order.
 [[nodiscard]] std::vector<ParameterTensor> parameters(const Network& network);
 

@@ -331,9 +331,8 @@ class Repredicted {
     }
     rows_.push_back({"waiting for calls: perfect overlap", {}, step_of(ran), ""});
     ran.program = as_it_ran(trace);
-    for (training::Operation& operation : ran.program.operations) {
-      auto* call = call_of(operation);
-      if (call != nullptr) std::get<training::KnownCall>(call->how).time = Seconds(0);
+    for (CollectiveCall* call : calls_in(ran.program)) {
+      std::get<training::KnownCall>(call->how).time = Seconds(0);
     }
     rows_.push_back({"any time of calls", {}, step_of(ran), ""});
   }

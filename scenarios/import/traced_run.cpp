@@ -151,9 +151,7 @@ void take_world(const Import& import, TracedRun& made, Assumptions& assumptions)
 void refuse_inference(const Import& import, const StepTrace& trace, const std::string& path,
                       Assumptions& assumptions) {
   if (!std::ranges::all_of(import.traces, traces::is_forward_only)) return;
-  const bool has_calls = std::ranges::any_of(
-      trace.program.operations, [](const auto& one) { return call_of(one) != nullptr; });
-  if (has_calls) return assumptions.add({only_forward, "step"});
+  if (!calls_in(trace.program).empty()) return assumptions.add({only_forward, "step"});
   throw InputError(
       {path},
       "contains forward passes only (no backward, gradients or optimizer), so no training step",

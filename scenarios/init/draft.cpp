@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <istream>
 #include <map>
 #include <ostream>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "models/shipped_file.h"

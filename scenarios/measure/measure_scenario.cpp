@@ -38,9 +38,7 @@ RankGroup first_group(Preparer& points, std::uint32_t ranks) {
 void name_native_calls(StepTrace& trace) {
   const auto calls = calls_of(trace);
   std::size_t next = 0;
-  for (training::Operation& operation : trace.program.operations) {
-    auto* call = call_of(operation);
-    if (call == nullptr) continue;
+  for (training::CollectiveCall* call : calls_in(trace.program)) {
     const Seconds time = calls[next++].together();
     if (call->known() == nullptr) call->how = training::KnownCall{time, "native"};
   }
@@ -52,11 +50,8 @@ constexpr double gibibyte = 1U << 30U;
 // beside it (two ranks of 8 GiB each took 23 GiB with backend memory).
 double bytes_of_buffers(const ResolvedPoint& point, std::uint32_t ranks) {
   double bytes = 0;
-  for (const training::Operation& operation : point.program.operations) {
-    const auto* call = call_of(operation);
-    if (call != nullptr && call->known() == nullptr) {
-      bytes += static_cast<double>(call->size().value());
-    }
+  for (const training::CollectiveCall* call : calls_in(point.program)) {
+    if (call->known() == nullptr) bytes += static_cast<double>(call->size().value());
   }
   constexpr double beside = 1.5;
   return bytes * beside * ranks;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -25,10 +24,8 @@ namespace {
 constexpr std::uint64_t transfers_max = 50'000;
 
 bool has_calls_to_simulate(const training::StepProgram& program) {
-  return std::ranges::any_of(program.operations, [](const training::Operation& operation) {
-    const auto* call = call_of(operation);
-    return call != nullptr && call->known() == nullptr;
-  });
+  return std::ranges::any_of(calls_in(program),
+                             [](const auto* call) { return call->known() == nullptr; });
 }
 
 // Without a result where SimGrid has none.

@@ -16,35 +16,6 @@ namespace {
 
 using settings::Key;
 
-struct Taken {
-  std::string operator()(settings::Flag) const { return "true or false"; }
-  std::string operator()(settings::Count range) const {
-    return range.most_key.empty() ? fmt::format("{} to {}", range.least, range.most)
-                                  : fmt::format("{} to `{}`", range.least, range.most_key);
-  }
-  std::string operator()(settings::Number range) const {
-    return fmt::format("{} to {}", range.least, range.most);
-  }
-  std::string operator()(settings::Fraction range) const {
-    return fmt::format("{}% to {}%", range.least * 100, range.most * 100);
-  }
-  std::string operator()(settings::Time time) const {
-    if (time.least > Seconds(0)) return "a time of " + to_text(time.least) + " or more";
-    return time.above_zero ? "a time above 0" : "a time";
-  }
-  std::string operator()(settings::Bandwidth) const { return "a bandwidth"; }
-  std::string operator()(settings::Size) const { return "a size"; }
-  std::string operator()(settings::ComputeSpeed) const { return "a compute speed"; }
-  std::string operator()(settings::Throughput) const { return "a throughput"; }
-  std::string operator()(settings::OneOf known) const {
-    return fmt::format("{}", fmt::join(known.words, ", "));
-  }
-  std::string operator()(settings::VersionNumber) const { return "a version"; }
-  std::string operator()(settings::Text text) const { return std::string(text.what); }
-  std::string operator()(settings::Structure some) const { return std::string(some.what); }
-  std::string operator()(settings::Map) const { return ""; }
-};
-
 // What std::from_chars takes, without a sign, infinities and what is no number.
 constexpr std::string_view number_expression =
     R"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)";
@@ -66,8 +37,6 @@ std::string quantity(const std::vector<std::string_view>& units, bool is_above_z
 }
 
 }  // namespace
-
-std::string taken_by(const Key& key) { return std::visit(Taken{}, key.type); }
 
 std::string default_of(const Key& key) {
   if (const auto* words = std::get_if<std::string_view>(&key.unless_given)) {

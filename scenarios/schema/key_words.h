@@ -8,9 +8,6 @@
 // Puts tables of keys into words, for documents, comments and descriptions.
 namespace paceline::schema {
 
-// The values that a key takes: "1 to 64", "a time above 0"; empty for a section.
-[[nodiscard]] std::string taken_by(const settings::Key& key);
-
 // What holds where it is not given, as a file spells it or in words; may be empty.
 [[nodiscard]] std::string default_of(const settings::Key& key);
 

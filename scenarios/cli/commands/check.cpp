@@ -23,16 +23,15 @@ struct Options {
   SharedOptions shared;
 };
 
-bool is_automatic(const training::Operation& operation) {
-  const auto* call = call_of(operation);
-  return call != nullptr && std::holds_alternative<training::AutomaticCall>(call->how);
+bool is_automatic(const training::CollectiveCall* call) {
+  return std::holds_alternative<training::AutomaticCall>(call->how);
 }
 
 // A folded simulation takes longer the more ranks differ, at most about as long as one of all.
 std::string time_of(const ResolvedPoint& point, const cost::Work& work,
                     const std::optional<Seconds>& expected) {
   if (expected) return to_text(*expected);
-  if (std::ranges::any_of(point.program.operations, is_automatic)) return "";
+  if (std::ranges::any_of(calls_in(point.program), is_automatic)) return "";
   if (cost::is_too_much_for_flow(point, work)) return "";
   return "up to " + to_text(cost::flow_time(point, work));
 }

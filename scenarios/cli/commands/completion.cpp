@@ -1,7 +1,6 @@
 #include "scenarios/cli/completion.h"
 
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 

@@ -51,11 +51,11 @@ TEST(Collnet, IsRightForAllShapesAndCounts) {
 
 TEST(Collnet, JoinsAllRanksThroughTheNetworksSwitches) {
   const Plan plan = collnet_direct_all_reduce(request_of_nodes(2, 3, 100));
-  EXPECT_TRUE(plan.joins(Rank(0), Rank(9)));
-  EXPECT_TRUE(plan.joins(Rank(9), Rank(5)));
-  EXPECT_FALSE(plan.joins(Rank(9), Rank(8)));  // the last node's switch
-  EXPECT_TRUE(plan.joins(Rank(8), Rank(5)));
-  EXPECT_FALSE(plan.joins(Rank(8), Rank(0)));
+  EXPECT_TRUE(joins(plan, Rank(0), Rank(9)));
+  EXPECT_TRUE(joins(plan, Rank(9), Rank(5)));
+  EXPECT_FALSE(joins(plan, Rank(9), Rank(8)));  // the last node's switch
+  EXPECT_TRUE(joins(plan, Rank(8), Rank(5)));
+  EXPECT_FALSE(joins(plan, Rank(8), Rank(0)));
 }
 
 TEST(Collnet, OfOneNodeIsARing) {

@@ -67,11 +67,11 @@ TEST(Nvls, SendsAGpusLinkAShareMoreThanItsBuffer) {
 // other's ranks.
 TEST(Nvls, HasSwitchesThatJoinTheirOwnNode) {
   const Plan plan = nvls_all_reduce(request_of_nodes(3, 4, 100));
-  EXPECT_TRUE(plan.joins(Rank(12), Rank(2)));
-  EXPECT_TRUE(plan.joins(Rank(5), Rank(13)));
-  EXPECT_FALSE(plan.joins(Rank(12), Rank(3)));
-  EXPECT_FALSE(plan.joins(Rank(12), Rank(13)));
-  EXPECT_TRUE(plan.joins(Rank(0), Rank(3)));
+  EXPECT_TRUE(joins(plan, Rank(12), Rank(2)));
+  EXPECT_TRUE(joins(plan, Rank(5), Rank(13)));
+  EXPECT_FALSE(joins(plan, Rank(12), Rank(3)));
+  EXPECT_FALSE(joins(plan, Rank(12), Rank(13)));
+  EXPECT_TRUE(joins(plan, Rank(0), Rank(3)));
 }
 
 // 800 elements of 8 GPUs, chunks of 100 in 10 parts, which the switch has for a step. Towards it

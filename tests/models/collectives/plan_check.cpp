@@ -293,7 +293,7 @@ class Interpreter {
         if (index(send.to) >= endpoints_)
           fail(place, Rank(r), "sends to a rank that does not exist");
         if (index(send.to) == r) fail(place, Rank(r), "sends to itself");
-        if (!plan_.joins(Rank(r), send.to)) {
+        if (!joins(plan_, Rank(r), send.to)) {
           fail(place, Rank(r), "sends past a switch that is not its node's");
         }
         sent.emplace(r, index(send.to));
@@ -444,6 +444,16 @@ void for_each_transfer(const Plan& plan, Visit visit) {
 }
 
 }  // namespace
+
+bool joins(const Plan& plan, Rank from, Rank to) {
+  const std::uint32_t first_switch = plan.ranks.value() + plan.servers;
+  if (index(from) > index(to)) std::swap(from, to);
+  if (index(to) < first_switch) return true;
+  if (index(from) >= plan.ranks.value()) return false;
+  const bool is_network = index(to) == first_switch + plan.switches;
+  return is_network ||
+         index(from) / (plan.ranks.value() / plan.switches) == index(to) - first_switch;
+}
 
 std::vector<ElementCount> elements_sent(const Plan& plan) {
   std::vector<ElementCount> sent(plan.endpoints().value());

@@ -20,6 +20,9 @@ namespace paceline::collectives {
 // Cost: O(transfers * distinct ranges * ranks / 64); meant for tests and up to some hundred ranks.
 [[nodiscard]] std::optional<std::string> find_fault(const Plan& plan);
 
+// False only where one of the two is a switch, and the other no rank, or none of its node.
+[[nodiscard]] bool joins(const Plan& plan, Rank from, Rank to);
+
 // What each endpoint sends in the whole plan.
 [[nodiscard]] std::vector<ElementCount> elements_sent(const Plan& plan);
 

@@ -83,7 +83,7 @@ TEST(CallPlan, OfGroupsIsThePlanOfOneAtAllPlaces) {
           for (const auto& round : channel.rounds) {
             for (const auto& send : round.sends(Rank(r))) {
               if (index(send.to) >= 8) {
-                EXPECT_TRUE(plan.joins(Rank(r), send.to)) << row.name;
+                EXPECT_TRUE(joins(plan, Rank(r), send.to)) << row.name;
                 continue;
               }
               EXPECT_EQ(axis.on_line(Rank(r), 0), axis.on_line(send.to, 0)) << row.name;
