@@ -28,11 +28,7 @@ struct HeadedLine {
   }
   // Of a node, by number.
   [[nodiscard]] std::vector<Rank> others(std::uint32_t node) const {
-    std::vector<Rank> all;
-    for (std::uint32_t local = 0; local < per_node; ++local) {
-      if (local != local_head) all.push_back(Rank(node * per_node + local));
-    }
-    return all;
+    return without(at(node, 0), ranks_from(node * per_node, per_node));
   }
   // What moves in the repeat of its number and as many later.
   [[nodiscard]] ChunkRule later(std::int64_t repeats) const { return {chunks, -repeats, 1, false}; }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -18,13 +19,7 @@ Round everyone_to_everyone(std::uint32_t ranks, Arrival arrival,
             }
             return sends;
           },
-          [=](Rank to) {
-            std::vector<Rank> sources;
-            for (std::uint32_t from = 0; from < ranks; ++from) {
-              if (from != index(to)) sources.push_back(Rank(from));
-            }
-            return sources;
-          }};
+          [=](Rank to) { return without(to, ranks_from(0, ranks)); }};
 }
 
 // Every rank sends the chunk of each owner to it.
@@ -47,9 +42,9 @@ Round from_root(std::uint32_t ranks, Rank root, RangeOf range_of) {
   return {1,
           [=, range_of = std::move(range_of)](Rank from) {
             Sends sends;
-            for (std::uint32_t to = 0; from == root && to < ranks; ++to) {
-              if (Rank(to) == root) continue;
-              sends.push_back({Rank(to), ChunkRule::always(range_of(Rank(to))), Arrival::copy});
+            if (from != root) return sends;
+            for (const Rank to : without(root, ranks_from(0, ranks))) {
+              sends.push_back({to, ChunkRule::always(range_of(to)), Arrival::copy});
             }
             return sends;
           },
@@ -67,11 +62,7 @@ Round to_root(std::uint32_t ranks, Rank root, Arrival arrival, RangeOf range_of)
             return Sends{{root, ChunkRule::always(range_of(from)), arrival}};
           },
           [=](Rank to) {
-            std::vector<Rank> sources;
-            for (std::uint32_t from = 0; to == root && from < ranks; ++from) {
-              if (Rank(from) != root) sources.push_back(Rank(from));
-            }
-            return sources;
+            return to == root ? without(root, ranks_from(0, ranks)) : std::vector<Rank>{};
           }};
 }
 

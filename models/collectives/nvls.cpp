@@ -29,11 +29,7 @@ struct HeadedNodes {
     return Rank(node * per_node + local_head);
   }
   [[nodiscard]] std::vector<Rank> ranks_of(std::uint32_t node) const {
-    std::vector<Rank> all;
-    for (std::uint32_t local = 0; local < per_node; ++local) {
-      all.push_back(Rank(node * per_node + local));
-    }
-    return all;
+    return ranks_from(node * per_node, per_node);
   }
 };
 
@@ -122,7 +118,7 @@ Round summed(const ThroughSwitch& way) {
         return Sends{{way.owner, way.second(), Arrival::copy}};
       },
       [way](Rank endpoint) {
-        if (endpoint == way.node_switch) return in_order(way.ranks);
+        if (endpoint == way.node_switch) return ranks_from(0, way.ranks);
         return endpoint == way.owner ? std::vector{way.node_switch} : std::vector<Rank>{};
       });
 }
@@ -134,8 +130,8 @@ Round copied(const ThroughSwitch& way) {
         Sends sends;
         if (endpoint == way.owner) sends.push_back({way.node_switch, way.first(), Arrival::copy});
         if (endpoint != way.node_switch) return sends;
-        for (const Rank rank : in_order(way.ranks)) {
-          if (rank != way.owner) sends.push_back({rank, way.second(), Arrival::copy});
+        for (const Rank rank : without(way.owner, ranks_from(0, way.ranks))) {
+          sends.push_back({rank, way.second(), Arrival::copy});
         }
         return sends;
       },

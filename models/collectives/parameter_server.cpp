@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "models/collectives/algorithms.h"
+#include "models/collectives/rounds.h"
 #include "models/contract.h"
 
 namespace paceline::collectives {
@@ -27,11 +28,7 @@ struct Servers {
   }
   // The ranks but a server's own.
   [[nodiscard]] std::vector<Rank> others(Rank server) const {
-    std::vector<Rank> result;
-    for (std::uint32_t r = 0; r < ranks; ++r) {
-      if (Rank(r) != server) result.push_back(Rank(r));
-    }
-    return result;
+    return without(server, ranks_from(0, ranks));
   }
   // The servers that a rank talks to.
   [[nodiscard]] std::vector<Rank> of(Rank rank) const {

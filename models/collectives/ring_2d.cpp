@@ -25,7 +25,7 @@ Plan ring_2d_all_reduce(const PlanRequest& request) {
   const std::uint32_t columns =
       request.ranks_per_node > 1 ? request.ranks_per_node : ranks / rows_of(ranks);
   const Axis row{columns, 1}, column{ranks / columns, columns};
-  const RingOrder row_order = in_order(row.size), column_order = in_order(column.size);
+  const RingOrder row_order = ranks_from(0, row.size), column_order = ranks_from(0, column.size);
   const TwoLevelAlgorithms rings{ring_reduce_scatter, ring_all_reduce, ring_all_gather};
   const Partition halves = Partition::even({ElementCount(0), request.count}, 2);
   plan.channels = {two_level_channel({row, column, row_order, column_order}, halves.chunk(0),

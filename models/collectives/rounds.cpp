@@ -45,10 +45,15 @@ Round round_of_pairs(OtherEnd to, OtherEnd from, Arrival arrival,
           }};
 }
 
-RingOrder in_order(std::uint32_t ranks) {
-  RingOrder order;
-  for (std::uint32_t r = 0; r < ranks; ++r) order.push_back(Rank(r));
-  return order;
+std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count) {
+  std::vector<Rank> ranks;
+  for (std::uint32_t r = first; r < first + count; ++r) ranks.push_back(Rank(r));
+  return ranks;
+}
+
+std::vector<Rank> without(Rank one, std::vector<Rank> ranks) {
+  std::erase(ranks, one);
+  return ranks;
 }
 
 Rank RingNeighbours::next(Rank rank) const {
@@ -64,7 +69,7 @@ std::vector<std::shared_ptr<const RingNeighbours>> rings_of(const PlanRequest& r
   PACELINE_EXPECTS(ranks > 0);
   std::vector<std::shared_ptr<const RingNeighbours>> rings;
   for (const RingOrder& order : request.orders) rings.push_back(make_ring(order, ranks));
-  if (rings.empty()) rings.push_back(make_ring(in_order(ranks), ranks));
+  if (rings.empty()) rings.push_back(make_ring(ranks_from(0, ranks), ranks));
   return rings;
 }
 

@@ -21,8 +21,8 @@ using OtherEnd = std::function<std::optional<Rank>(Rank)>;
 [[nodiscard]] Round round_of_pairs(OtherEnd to, OtherEnd from, Arrival arrival,
                                    std::function<std::vector<ElementRange>(Rank)> ranges);
 
-// The first `ranks` ranks.
-[[nodiscard]] RingOrder in_order(std::uint32_t ranks);
+[[nodiscard]] std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count);
+[[nodiscard]] std::vector<Rank> without(Rank one, std::vector<Rank> ranks);
 
 // Who is where in a ring; shared by the rounds of a channel.
 struct RingNeighbours {

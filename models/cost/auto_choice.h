@@ -8,6 +8,7 @@
 
 #include "models/assumption.h"
 #include "models/run/resolved_point.h"
+#include "models/text/fields.h"
 
 namespace paceline::cost {
 
@@ -26,6 +27,11 @@ struct RankedAlgorithm {
   std::string algorithm;
   Seconds time;
 };
+
+constexpr auto fields_of(const RankedAlgorithm*) {
+  return Fields(field("algorithm", &RankedAlgorithm::algorithm),
+                field("time_s", &RankedAlgorithm::time));
+}
 
 // The algorithms for a call of the point, the fastest first; equally fast ones in the registry's
 // order. Leaves out those that are not predicted. Passes on what `predict` throws.

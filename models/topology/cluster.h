@@ -193,9 +193,6 @@ struct Cluster {
   [[nodiscard]] RankCount ranks() const { return RankCount(nodes * gpus_per_node); }
   // Which NIC of its node each GPU uses, by local rank. Precondition: find_fault(tree) has none.
   [[nodiscard]] std::vector<std::uint32_t> nics_of_gpus() const;
-  [[nodiscard]] std::uint32_t nic_of(std::uint32_t local_rank) const {
-    return nics_of_gpus().at(local_rank);
-  }
   // The GPU of a node over which two others without a lane reach each other: of those with lanes to
   // both the one with the widest way, which NCCL fixes for a pair (src/graph/paths.cc,
   // ncclTopoSetPaths); of such alike the first, by judgement. nullopt where there is none, or lanes

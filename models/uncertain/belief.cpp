@@ -27,8 +27,6 @@ constexpr double move = 0.05;
 // Of the rows' quantities: by quantity, at each row.
 using ByRow = std::array<Eigen::VectorXd, quantities>;
 
-Eigen::Index numbered(std::size_t i) { return static_cast<Eigen::Index>(i); }
-
 // The likeliest quantities at rows: least of the squares of their scales and of what is left of
 // each row, in scales of its own. Values at a place are covariances times `pulls` of rows.
 class Fit {
@@ -267,28 +265,16 @@ struct Belief::Known {
         width_slopes[i][q] = is_least || (is_slower && !is_most) ? found.up : found.down;
       }
     }
-    width_covariance = covariance_by(width_slopes, priors);
-  }
-
-  // Of the rows' steps, by these slopes of theirs.
-  [[nodiscard]] Eigen::LDLT<Eigen::MatrixXd> covariance_by(const std::vector<ByQuantity>& by,
-                                                           const Priors& priors) const {
-    const std::size_t count = rows.size();
-    Eigen::MatrixXd all(count, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < count; ++j) {
+    Eigen::MatrixXd all(rows.size(), rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t j = 0; j < rows.size(); ++j) {
         all(numbered(i), numbered(j)) =
-            shared(priors, rows[i].response.place, by[i], by[j], j, i == j);
+            step_covariance(priors, rows[i].response.place, width_slopes[i], rows[j].response.place,
+                            width_slopes[j], i == j);
       }
       all(numbered(i), numbered(i)) += square(deviation_at(priors, rows[i]));
     }
-    return Eigen::LDLT<Eigen::MatrixXd>(all);
-  }
-
-  // Covariance of a row's step with that of a place, both with their slopes.
-  [[nodiscard]] double shared(const Priors& priors, const Place& place, const ByQuantity& here,
-                              const ByQuantity& there, std::size_t row, bool is_same) const {
-    return step_covariance(priors, place, here, rows[row].response.place, there, is_same);
+    width_covariance = Eigen::LDLT<Eigen::MatrixXd>(all);
   }
 
   // Of a quantity at a place that is no row's.
@@ -317,7 +303,8 @@ struct Belief::Known {
                              const ByQuantity& here) const {
     Eigen::VectorXd with(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
-      with(numbered(k)) = shared(priors, place, here, width_slopes[k], k, false);
+      with(numbered(k)) =
+          step_covariance(priors, place, here, rows[k].response.place, width_slopes[k], false);
     }
     return with.dot(width_covariance.solve(with));
   }

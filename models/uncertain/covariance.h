@@ -10,6 +10,7 @@ namespace paceline::uncertain {
 
 inline double square(double x) { return x * x; }
 inline Unknown unknown_of(std::size_t number) { return static_cast<Unknown>(number); }
+inline std::ptrdiff_t numbered(std::size_t i) { return static_cast<std::ptrdiff_t>(i); }  // Eigen's
 
 // Whether it is 0 or more: it only makes steps longer.
 inline bool is_one_sided(Unknown quantity) {

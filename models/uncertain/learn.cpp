@@ -16,8 +16,6 @@ constexpr double pull = 0.03;  // of each number to what was expected before
 constexpr double least_gained = 1e-4;
 constexpr double steps[] = {1.8, 1.35, 1.2};
 
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
-
 // Upwards of rows that were slower than predicted, else downwards.
 BySlope slopes_of(const Priors& priors, const KnownRow& row) {
   BySlope slopes{};
@@ -41,7 +39,7 @@ Eigen::MatrixXd scales_of(const Priors& priors, const Rows& rows) {
       const double own = i == j ? priors.row * priors.row : 0;
       const double sum = own + step_covariance(priors, rows[i].response.place, slopes[i],
                                                rows[j].response.place, slopes[j], i == j);
-      all(index(i), index(j)) = all(index(j), index(i)) = sum;
+      all(numbered(i), numbered(j)) = all(numbered(j), numbered(i)) = sum;
     }
   }
   return all;
@@ -50,7 +48,7 @@ Eigen::MatrixXd scales_of(const Priors& priors, const Rows& rows) {
 double surprise_of(const Priors& priors, const Rows& rows) {
   const auto count = static_cast<double>(rows.size());
   Eigen::VectorXd measured(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) measured(index(i)) = rows[i].measured;
+  for (std::size_t i = 0; i < rows.size(); ++i) measured(numbered(i)) = rows[i].measured;
   const Eigen::LLT<Eigen::MatrixXd> scales(scales_of(priors, rows));
   const double square = measured.dot(scales.solve(measured));
   const double root = scales.matrixLLT().diagonal().array().log().sum();  // of the determinant

@@ -188,12 +188,8 @@ std::string to_text(Bytes size) {
 std::string in_gibibytes(Bytes size) {
   const double gib = static_cast<double>(size.value()) / (1U << 30U);
   std::array<char, 32> text{};
-  const auto fixed = std::chars_format::fixed;
-  const int digits = gib < 0.995 ? 2 : 1;
-  return std::string(
-             text.data(),
-             std::to_chars(text.data(), text.data() + text.size(), gib, fixed, digits).ptr) +
-         "GiB";
+  std::snprintf(text.data(), text.size(), "%.*fGiB", gib < 0.995 ? 2 : 1, gib);
+  return text.data();
 }
 
 std::string to_text(FlopsPerSecond speed) { return print_scaled(speed.value(), flops_units); }

@@ -272,11 +272,11 @@ std::vector<ValidatedLog> validate_logs(const Calibration& calibration,
   return validated;
 }
 
-LogSummary summarise(const std::vector<const ValidatedLog*>& logs) {
+LogSummary summarise(std::span<const ValidatedLog> logs) {
   std::vector<double> predicted, copied;
   double covered = 0;
-  for (const ValidatedLog* log : logs) {
-    for (const LogRow& row : log->rows) {
+  for (const ValidatedLog& log : logs) {
+    for (const LogRow& row : log.rows) {
       predicted.push_back(std::log(row.predicted.time / row.measured));
       if (row.copied) copied.push_back(std::log(*row.copied / row.measured));
       covered += row.is_covered() ? 1 : 0;

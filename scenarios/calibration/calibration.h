@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,6 @@ struct LogSummary {
   double coverage_percent = 0;     // of 90 % intervals
 };
 
-[[nodiscard]] LogSummary summarise(const std::vector<const ValidatedLog*>& logs);
+[[nodiscard]] LogSummary summarise(std::span<const ValidatedLog> logs);
 
 }  // namespace paceline

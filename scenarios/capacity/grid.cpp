@@ -101,22 +101,20 @@ class OfMachine {
       std::uint64_t gpus) const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
     const Batches& limits = job_.batches;
-    const std::uint64_t global_most =
-        limits.global_exactly.value_or(limits.global_at_most.value_or(batch_most * gpus));
-    constexpr std::uint32_t passes_of_exact = 4096;
-    const std::uint32_t passes_most =
-        limits.global_exactly ? passes_of_exact : limits.accumulation_at_most;
     if (limits.global_exactly) {
-      if (global_most % gpus != 0) return {};
-      const std::uint64_t share = global_most / gpus;
+      if (*limits.global_exactly % gpus != 0) return {};
+      const std::uint64_t share = *limits.global_exactly / gpus;
+      constexpr std::uint32_t passes_most = 4096;
       for (std::uint32_t passes = 1; passes <= passes_most && passes <= share; ++passes) {
         if (share % passes == 0) add(share / passes, passes, found);
       }
       std::ranges::sort(found);
       return found;
     }
+    const std::uint64_t global_most = limits.global_at_most.value_or(batch_most * gpus);
     std::uint32_t largest = 1;  // that the limits allow
-    while (largest * 2 <= passes_most && gpus * largest * 2 <= global_most) largest *= 2;
+    while (largest * 2 <= limits.accumulation_at_most && gpus * largest * 2 <= global_most)
+      largest *= 2;
     for (std::uint32_t passes = std::max<std::uint32_t>(1, largest / batches_within);
          passes <= largest; passes *= 2) {
       const std::uint64_t sharers = gpus * passes;

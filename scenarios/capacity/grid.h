@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/uncertain/quantities.h"
-#include "scenarios/capacity/search.h"
 #include "scenarios/loader/job/job.h"
 
 namespace paceline::capacity {

@@ -95,15 +95,10 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
   throw BackendError("simulation", outcome.failure->why);
 }
 
-const Predictor::Known& Predictor::known(const Setup& setup) const {
+const PointOutcome* Predictor::outcome(const Setup& setup) const {
   const auto found = std::ranges::find(known_, setup, &std::pair<Setup, Known>::first);
   PACELINE_EXPECTS(found != known_.end());
-  return found->second;
-}
-
-const PointOutcome* Predictor::outcome(const Setup& setup) const {
-  const Known& of_setup = known(setup);
-  return of_setup.outcome ? &*of_setup.outcome : nullptr;
+  return found->second.outcome ? &*found->second.outcome : nullptr;
 }
 
 Speed speed_of(const PointOutcome& outcome) {

@@ -45,7 +45,6 @@ class Predictor {
   [[nodiscard]] Prepared prepare(const Setup& setup) const;
   [[nodiscard]] Prepared take_prepared(const Setup& setup);
   [[nodiscard]] Known predicted(const Setup& setup);
-  [[nodiscard]] const Known& known(const Setup& setup) const;
 
   const PlannedJob& job_;
   RunOptions options_;

@@ -25,6 +25,19 @@ T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::
   return std::get<T>(parsed);
 }
 
+// --min, and each size `factor` times the one before up to --max.
+inline std::vector<Bytes> sizes_between(Bytes least, const std::string& most_text,
+                                        std::uint64_t factor) {
+  const Bytes most = quantity("--max", most_text, parse_bytes);
+  std::vector<Bytes> sizes;
+  for (Bytes size = least; size <= most; size = size * factor) {
+    sizes.push_back(size);
+    if (size.value() > most.value() / factor) break;  // the next one might not fit 64 bits
+  }
+  if (sizes.empty()) throw InputError({"--max"}, "is below --min", "");
+  return sizes;
+}
+
 // Refuses the first of these options, by name and value, that is given: it would do nothing.
 inline void refuse_given(const std::string& why,
                          const std::vector<std::pair<const char*, std::string>>& options) {

@@ -10,6 +10,7 @@
 
 #include "models/contract.h"
 #include "models/stats/errors.h"
+#include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
@@ -278,7 +279,7 @@ std::optional<Chosen> choose(const Point& point, std::optional<Kind> kind) {
 }
 
 std::string name_of(const Point& point) {
-  std::string name = std::to_string(point.gpus) + (point.gpus == 1 ? " GPU" : " GPUs");
+  std::string name = counted(point.gpus, "GPU");
   for (const auto& [path, value] : point.axes) name += ", " + path + "=" + value;
   return name;
 }

@@ -214,16 +214,18 @@ constexpr std::array uses{
     Use{"mpi", "a supercomputer with an MPI of its own", launchers_here,
         "neither mpirun nor a Slurm job here: install openmpi-bin"}};
 
-// The backend that would be used if it could.
-const BackendState* first_choice(std::string_view use, const Examination& machine) {
+// The last one counts.
+template <class Is>
+const BackendState* find_backend(const Examination& machine, const Is& is) {
   const auto rows = machine.backends | std::views::reverse;
-  const auto found = std::ranges::find(rows, use, &BackendState::recommended_for);
+  const auto found = std::ranges::find_if(rows, is);
   return found == rows.end() ? nullptr : &*found;
 }
 
 Recommendation recommendation_for(const Use& use, const Examination& machine) {
   const std::string when(use.when);
-  const BackendState* const best = first_choice(use.name, machine);
+  const BackendState* const best = find_backend(
+      machine, [&](const BackendState& one) { return one.recommended_for == use.name; });
   if (best == nullptr) {
     const std::string& fault = machine.worker_missing;
     return {when, "", fault.empty() ? "this build has no backend for it" : fault};
@@ -345,11 +347,9 @@ std::vector<std::string> gpu_names(const Examination& machine) {
 }
 
 const BackendState* find_backend_for(std::string_view use, const Examination& machine) {
-  const auto rows = machine.backends | std::views::reverse;
-  const auto found = std::ranges::find_if(rows, [&](const BackendState& backend) {
-    return backend.recommended_for == use && backend.can_be_used();
+  return find_backend(machine, [&](const BackendState& one) {
+    return one.recommended_for == use && one.can_be_used();
   });
-  return found == rows.end() ? nullptr : &*found;
 }
 
 std::vector<Recommendation> recommend(const Examination& machine) {

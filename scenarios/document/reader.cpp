@@ -82,8 +82,8 @@ std::string Field::file_path() const {
 }
 
 template <class T>
-T Field::positive(T value, std::string_view what) const {
-  if (!(value > T(0))) fail(fmt::format("is not a {} above zero", what), "");
+T positive(const Field& field, T value, std::string_view what) {
+  if (!(value > T(0))) field.fail(fmt::format("is not a {} above zero", what), "");
   return value;
 }
 
@@ -94,14 +94,17 @@ constexpr FlopsPerSecond speed_min(1), speed_max(1e24);
 constexpr SamplesPerSecond throughput_min(1e-9), throughput_max(1e18);
 
 template <class T>
-T within(const Field& field, T value, T least, T most) {
+T within(const Field& field, const Parsed<T>& parsed, std::string_view what, T least, T most) {
+  const T value = positive(field, value_or_fail(parsed, field), what);
   if (value < least) field.fail("is too small", "");
   if (value > most) field.fail("is too large", "");
   return value;
 }
 
 Seconds Field::seconds() const {
-  return within(*this, value_or_fail(parse_seconds(text()), *this), Seconds(0), seconds_max);
+  const Seconds value = value_or_fail(parse_seconds(text()), *this);
+  if (value > seconds_max) fail("is too large", "");
+  return value;
 }
 Seconds Field::long_time() const {
   const std::string value = text();
@@ -110,20 +113,18 @@ Seconds Field::long_time() const {
   }
   return seconds();
 }
-Seconds Field::positive_seconds() const { return positive(seconds(), "time"); }
+Seconds Field::positive_seconds() const { return positive(*this, seconds(), "time"); }
 BytesPerSecond Field::bandwidth() const {
-  const auto value = positive(value_or_fail(parse_bandwidth(text()), *this), "bandwidth");
-  return within(*this, value, bandwidth_min, bandwidth_max);
+  return within(*this, parse_bandwidth(text()), "bandwidth", bandwidth_min, bandwidth_max);
 }
-Bytes Field::bytes() const { return positive(value_or_fail(parse_bytes(text()), *this), "size"); }
+Bytes Field::bytes() const {
+  return positive(*this, value_or_fail(parse_bytes(text()), *this), "size");
+}
 FlopsPerSecond Field::flops_per_second() const {
-  const auto value =
-      positive(value_or_fail(parse_flops_per_second(text()), *this), "compute speed");
-  return within(*this, value, speed_min, speed_max);
+  return within(*this, parse_flops_per_second(text()), "compute speed", speed_min, speed_max);
 }
 SamplesPerSecond Field::throughput() const {
-  const auto value = positive(value_or_fail(parse_throughput(text()), *this), "throughput");
-  return within(*this, value, throughput_min, throughput_max);
+  return within(*this, parse_throughput(text()), "throughput", throughput_min, throughput_max);
 }
 
 bool Field::boolean() const {

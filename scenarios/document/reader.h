@@ -63,9 +63,6 @@ class Field {
   [[noreturn]] void fail(const std::string& what, const std::string& hint) const;
 
  private:
-  template <class T>
-  T positive(T value, std::string_view what) const;
-
   DocumentPtr document_;
   Node node_;
   std::string path_;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "models/collectives/registry.h"
-#include "models/cost/auto_choice.h"
 #include "models/cost/composed_step.h"
 #include "models/run/as_it_ran.h"
 #include "models/topology/fabric.h"
@@ -47,7 +46,7 @@ class Deciders {
       call.chosen_by = "collective.algorithm";
     } else if (const auto choices = library_.nccl_choices(planned); !choices.empty()) {
       call.chosen_by = fmt::format("NCCL 2.{}'s own model", library_.nccl_release().minor);
-      std::vector<AlgorithmTime> ranking;
+      std::vector<cost::RankedAlgorithm> ranking;
       for (const auto& one : choices) {
         ranking.push_back(
             {fmt::format("{} {}", to_text(one.algorithm), to_text(one.protocol)), one.time});
@@ -67,18 +66,16 @@ class Deciders {
     return algorithm_of(call) == algorithm;
   }
 
-  static void take(const std::vector<AlgorithmTime>& ranking, ExplainedCall& call) {
+  static void take(const std::vector<cost::RankedAlgorithm>& ranking, ExplainedCall& call) {
     if (!ranking.empty()) call.chosen = ranking[0];
     if (ranking.size() > 1) call.next = ranking[1];
   }
 
-  const std::vector<AlgorithmTime>& automatic_ranking(
+  const std::vector<cost::RankedAlgorithm>& automatic_ranking(
       const CollectiveCall& call, const collectives::AlgorithmOptions& options) {
     const auto [entry, is_new] = automatic_.try_emplace(call);
-    if (!is_new) return entry->second;
-    for (const auto& one :
-         cost::ranked_algorithms(prepared_.point, call, options, sim::folded_time)) {
-      entry->second.push_back({one.algorithm, one.time});
+    if (is_new) {
+      entry->second = cost::ranked_algorithms(prepared_.point, call, options, sim::folded_time);
     }
     return entry->second;
   }
@@ -86,7 +83,7 @@ class Deciders {
   const Scenario& scenario_;
   const PreparedPoint& prepared_;
   LibraryCalls library_;
-  std::map<CollectiveCall, std::vector<AlgorithmTime>> automatic_;
+  std::map<CollectiveCall, std::vector<cost::RankedAlgorithm>> automatic_;
 };
 
 void take_times(const StepTrace& trace, const Timeline& timeline, ExplainedCall& call) {

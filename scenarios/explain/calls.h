@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/cost/auto_choice.h"
 #include "models/run/resolved_point.h"
 #include "models/topology/fabric.h"
 #include "scenarios/explain/terms.h"
@@ -33,11 +34,6 @@ struct CallParts {
   std::optional<BusiestLink> link;
 };
 
-struct AlgorithmTime {
-  std::string algorithm;
-  Seconds time;
-};
-
 struct ExplainedCall {
   training::OperationId operation = 0;
   std::string name;
@@ -48,7 +44,7 @@ struct ExplainedCall {
   std::string chosen_by;
   // The best of those that were chosen from, by what chose, and the next one; either may be empty.
   // A library's own model is no clock: its times are not those of the prediction.
-  std::optional<AlgorithmTime> chosen, next;
+  std::optional<cost::RankedAlgorithm> chosen, next;
   // On the rank that ends last. `ready`: all that it comes after is done.
   Seconds ready, start, joined, end;
   std::string waited_for;  // what released it; empty: the start of the step

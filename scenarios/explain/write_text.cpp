@@ -169,11 +169,6 @@ void write_text(std::ostream& out, const Explanation& explanation) {
   write_widths(out, explanation);
 }
 
-constexpr auto fields_of(const AlgorithmTime*) {
-  return Fields(field("algorithm", &AlgorithmTime::algorithm),
-                field("time_s", &AlgorithmTime::time));
-}
-
 constexpr auto fields_of(const BusiestLink*) {
   return Fields(field("name", &BusiestLink::name), field("shared_by", &BusiestLink::shared_by),
                 field("bandwidth_bytes_per_s", &BusiestLink::bandwidth),

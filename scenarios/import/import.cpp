@@ -138,26 +138,27 @@ void take_device_trace(const traces::UnpackedFile& file, Import& import) {
   }
 }
 
-void add_log(const std::string& file, traces::CollectiveLog log, Import& import) {
-  if (log.rows.empty()) {
-    const auto& [line, why] = log.skipped.front();
+template <class Table, class Entry>
+void add_table(const std::string& file, Table table, std::vector<Entry>& tables, Import& import) {
+  if (table.rows.empty()) {
+    const auto& [line, why] = table.skipped.front();
     import.refused.push_back({file, fmt::format("line {}: {}", line, why)});
     return;
   }
-  import.logs.push_back({file, std::move(log)});
+  tables.push_back({file, std::move(table)});
 }
 
 void take_log(const traces::UnpackedFile& file, LogFiles& logs, Import& import) {
   logs.names.push_back(file.name);
   for (traces::CollectiveLog& log : logs.files.take(file.text)) {
-    add_log(file.name, std::move(log), import);
+    add_table(file.name, std::move(log), import.logs, import);
   }
 }
 
 void add_joined(LogFiles& logs, Import& import) {
   for (auto& joined : logs.files.joined()) {
     for (traces::CollectiveLog& log : joined.tables) {
-      add_log(logs.names[joined.files.front()], std::move(log), import);
+      add_table(logs.names[joined.files.front()], std::move(log), import.logs, import);
     }
   }
 }
@@ -193,12 +194,7 @@ bool take_measured(const traces::UnpackedFile& file, LogFiles& logs, Import& imp
   if (is_log) take_log(file, logs, import);
   if (!is_link) return is_log;
   for (traces::PingPong& table : traces::read_ping_pongs(file.text)) {
-    if (!table.rows.empty()) {
-      import.links.push_back({file.name, std::move(table)});
-      continue;
-    }
-    const auto& [line, why] = table.skipped.front();
-    import.refused.push_back({file.name, fmt::format("line {}: {}", line, why)});
+    add_table(file.name, std::move(table), import.links, import);
   }
   return true;
 }

@@ -164,12 +164,16 @@ std::vector<MeasuredOn> read_measured_on(const Field& list, const MeasuredAs& un
   return all;
 }
 
+// Of all passes of a step, each with that batch.
+Seconds step_of(std::uint32_t batch, const Field& throughput, const Scenario& scenario) {
+  const double samples = static_cast<double>(batch) * scenario.training.gradient_accumulation;
+  return Seconds(samples / throughput_of(throughput, scenario.network.get()).value());
+}
+
 std::vector<MeasuredStep> steps_of(const Measured& measured, const Scenario& scenario) {
   std::vector<MeasuredStep> steps;
   for (const auto& [batch, field] : measured) {
-    const double samples = static_cast<double>(batch) * scenario.training.gradient_accumulation;
-    steps.push_back(
-        {batch, Seconds(samples / throughput_of(field, scenario.network.get()).value())});
+    steps.push_back({batch, step_of(batch, field, scenario)});
   }
   return steps;
 }
@@ -273,11 +277,7 @@ workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scena
   timed.optimizer = optimizer_time(timed.optimizer_states, timed.layers, timed.device,
                                    workload::known_attained());
   const Seconds modelled = wait_for_launches(true, there, timed).step();
-  const double samples =
-      static_cast<double>(measured.batch) * scenario.training.gradient_accumulation;
-  const Seconds step =
-      Seconds(samples / throughput_of(measured.throughput, measured.network.get()).value()) -
-      timed.input;
+  const Seconds step = step_of(measured.batch, measured.throughput, there) - timed.input;
   if (step <= Seconds(0)) {
     measured.throughput.fail("leaves no time for the layers", "check input_time");
   }

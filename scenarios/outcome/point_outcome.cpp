@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "models/collectives/nccl_tests.h"
+#include "models/text/number.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
 
@@ -93,11 +95,8 @@ std::vector<Reduced> PointOutcome::reduced() const {
 }
 
 std::string PointOutcome::name() const {
-  std::string name = fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
-  for (const AxisValue& axis : axes) {
-    if (axis.path != "gpus") name += fmt::format(", {}={}", axis.path, axis.text);
-  }
-  return name;
+  const std::string others = in_words(axes);
+  return counted(gpus, "GPU") + (others.empty() ? "" : ", " + others);
 }
 
 SamplesPerSecond PointOutcome::predicted_throughput() const {

@@ -26,8 +26,6 @@ class PointSource {
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
-  [[nodiscard]] const ScenarioFile& file() const { return file_; }
-
   // Bad input is the point's failure. Without a trace. Throws BackendError and Stopped.
   [[nodiscard]] PointOutcome outcome(std::size_t point);
 

@@ -12,8 +12,8 @@
 namespace paceline {
 
 struct KnownFigures {
-  double rows = 0, mean = 0, median = 0, max = 0, unconditioned = 0;
-  double constant_efficiency = 0, no_overlap = 0;
+  stats::ErrorSummary errors;
+  double unconditioned = 0, constant_efficiency = 0, no_overlap = 0;
   IntervalFigures intervals;
 };
 
@@ -39,7 +39,15 @@ std::vector<std::string> cells(const LeftOutSource& left, std::string name, std:
           percent_text(left.constant_overlap.mean_absolute)};
 }
 
-// Every figure the mean of the sources', but for points, which add up, and the largest error.
+// Every figure is the mean of the sources', but for points, which add up, and the largest error.
+void add_share(double share, const stats::ErrorSummary& of, stats::ErrorSummary& mean) {
+  mean.points += of.points;
+  mean.mean_absolute += share * of.mean_absolute;
+  mean.median_absolute += share * of.median_absolute;
+  mean.max_absolute = std::max(mean.max_absolute, of.max_absolute);
+  mean.bias += share * of.bias;
+}
+
 LeftOutSource mean_of(const std::vector<LeftOutSource>& sources) {
   LeftOutSource mean;
   const double share = 1.0 / static_cast<double>(sources.size());
@@ -47,13 +55,8 @@ LeftOutSource mean_of(const std::vector<LeftOutSource>& sources) {
     for (const auto part : {&LeftOutSource::predicted, &LeftOutSource::in_sample,
                             &LeftOutSource::oracle, &LeftOutSource::perfect_scaling,
                             &LeftOutSource::no_overlap, &LeftOutSource::constant_overlap}) {
-      (mean.*part).mean_absolute += share * (left.*part).mean_absolute;
+      add_share(share, left.*part, mean.*part);
     }
-    mean.predicted.points += left.predicted.points;
-    mean.predicted.median_absolute += share * left.predicted.median_absolute;
-    mean.predicted.max_absolute =
-        std::max(mean.predicted.max_absolute, left.predicted.max_absolute);
-    mean.predicted.bias += share * left.predicted.bias;
   }
   return mean;
 }
@@ -80,35 +83,24 @@ void write_decisive(std::ostream& out, const LeftOut& judged) {
                   points, sources, predicted / sources, no_overlap / sources, constant / sources));
 }
 
-double mean_of(const std::vector<JudgedRow>& rows, double JudgedRow::*error) {
+stats::ErrorSummary summary_of(const std::vector<JudgedRow>& rows, double JudgedRow::*error) {
   std::vector<double> errors;
   for (const JudgedRow& row : rows) errors.push_back(row.*error);
-  return stats::summarise(errors).mean_absolute;
+  return stats::summarise(errors);
 }
 
 KnownFigures known_figures(const std::vector<JudgedRow>& rows) {
-  std::vector<double> errors;
-  for (const JudgedRow& row : rows) errors.push_back(row.error);
-  const stats::ErrorSummary summary = stats::summarise(errors);
-  return {static_cast<double>(rows.size()),
-          summary.mean_absolute,
-          summary.median_absolute,
-          summary.max_absolute,
-          mean_of(rows, &JudgedRow::unconditioned),
-          mean_of(rows, &JudgedRow::constant_efficiency),
-          mean_of(rows, &JudgedRow::no_overlap),
-          figures_of(rows)};
+  return {summary_of(rows, &JudgedRow::error),
+          summary_of(rows, &JudgedRow::unconditioned).mean_absolute,
+          summary_of(rows, &JudgedRow::constant_efficiency).mean_absolute,
+          summary_of(rows, &JudgedRow::no_overlap).mean_absolute, figures_of(rows)};
 }
 
-// Sources weigh alike; rows add up, and the largest error is that of all.
 KnownFigures mean_of(const std::vector<KnownFigures>& sources) {
   KnownFigures mean;
   const double share = 1.0 / static_cast<double>(sources.size());
   for (const KnownFigures& one : sources) {
-    mean.rows += one.rows;
-    mean.mean += share * one.mean;
-    mean.median += share * one.median;
-    mean.max = std::max(mean.max, one.max);
+    add_share(share, one.errors, mean.errors);
     mean.unconditioned += share * one.unconditioned;
     mean.constant_efficiency += share * one.constant_efficiency;
     mean.no_overlap += share * one.no_overlap;
@@ -121,10 +113,10 @@ KnownFigures mean_of(const std::vector<KnownFigures>& sources) {
 
 std::vector<std::string> cells(const KnownFigures& one, std::string name) {
   return {std::move(name),
-          fmt::format("{:.0f}", one.rows),
-          percent_text(one.mean),
-          percent_text(one.median),
-          percent_text(one.max),
+          std::to_string(one.errors.points),
+          percent_text(one.errors.mean_absolute),
+          percent_text(one.errors.median_absolute),
+          percent_text(one.errors.max_absolute),
           percent_text(one.unconditioned),
           percent_text(one.constant_efficiency),
           percent_text(one.no_overlap),
@@ -279,9 +271,11 @@ constexpr auto fields_of(const JudgedRow*) {
 
 constexpr auto fields_of(const KnownFigures*) {
   using Known = KnownFigures;
+  using Errors = stats::ErrorSummary;
   return Fields(
-      field("mean_absolute_percent", &Known::mean),
-      field("median_absolute_percent", &Known::median), field("max_absolute_percent", &Known::max),
+      field("mean_absolute_percent", at<&Known::errors, &Errors::mean_absolute>),
+      field("median_absolute_percent", at<&Known::errors, &Errors::median_absolute>),
+      field("max_absolute_percent", at<&Known::errors, &Errors::max_absolute>),
       field("unconditioned_percent", &Known::unconditioned),
       field("constant_efficiency_percent", &Known::constant_efficiency),
       field("no_overlap_percent", &Known::no_overlap),

@@ -59,12 +59,9 @@ void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows) {
   write_summary(out, "all points", summarise(rows, false));
 }
 
-std::vector<const ValidatedLog*> unfitted(const std::vector<ValidatedLog>& logs) {
-  std::vector<const ValidatedLog*> predicted;
-  for (const ValidatedLog& log : logs) {
-    if (!log.is_fitted) predicted.push_back(&log);
-  }
-  return predicted;
+std::vector<ValidatedLog> unfitted(std::vector<ValidatedLog> logs) {
+  std::erase_if(logs, [](const ValidatedLog& log) { return log.is_fitted; });
+  return logs;
 }
 
 void write_logs(std::ostream& out, const std::vector<ValidatedLog>& logs) {
@@ -85,7 +82,7 @@ void write_logs(std::ostream& out, const std::vector<ValidatedLog>& logs) {
   for (const ValidatedLog& log : logs) {
     add(log.file, std::string(to_text(log.shape.collective)),
         fmt::format("{}x{}", log.shape.nodes, log.shape.ranks_per_node),
-        log.is_fitted ? "fitted" : "predicted", summarise({&log}));
+        log.is_fitted ? "fitted" : "predicted", summarise({&log, 1}));
   }
   const auto predicted = unfitted(logs);
   if (predicted.size() > 1)
@@ -198,7 +195,10 @@ constexpr auto fields_of(const ValidatedLog*) {
                 field("nodes", at<&Log::shape, &Shape::nodes>),
                 field("ranks_per_node", at<&Log::shape, &Shape::ranks_per_node>),
                 field("fitted", &Log::is_fitted),
-                field("summary", [](const Log& log) { return summarise({&log}); }),
+                field("summary",
+                      [](const Log& log) {
+                        return summarise({&log, 1});
+                      }),
                 field("rows", &Log::rows));
 }
 

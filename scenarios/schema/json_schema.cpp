@@ -64,9 +64,7 @@ Json text_of(const Pattern& pattern) {
 
 Json either(std::vector<Json> schemas) {
   if (schemas.size() == 1) return std::move(schemas.front());
-  Json schema = Json::object();
-  schema["anyOf"] = Json(schemas);
-  return schema;
+  return {{"anyOf", Json(schemas)}};
 }
 
 std::string under(const std::string& section, const char* key) {
@@ -158,9 +156,7 @@ class SchemaWriter {
     if (is_schema) {
       value["const"] = key.example;
     } else if (says(key, settings::automatic)) {
-      Json automatic;
-      automatic["const"] = settings::automatic;
-      value = either({automatic, value_of(key.type, place, preset, scope)});
+      value = either({{{"const", settings::automatic}}, value_of(key.type, place, preset, scope)});
     } else {
       value = value_of(key.type, place, preset, scope);
     }
@@ -192,9 +188,7 @@ class SchemaWriter {
         return either({number, text_of(pattern_of(range))});
       }
       Json operator()(settings::OneOf known) const {
-        Json schema = Json::object();
-        schema["enum"] = Json(std::vector<std::string>(known.words.begin(), known.words.end()));
-        return schema;
+        return {{"enum", Json(std::vector<std::string>(known.words.begin(), known.words.end()))}};
       }
       Json operator()(settings::VersionNumber version) const {
         return either({text_of(pattern_of(version)), {{"type", "number"}}});
@@ -202,8 +196,7 @@ class SchemaWriter {
       Json operator()(const settings::Text& text) const {
         if (!text.pattern.empty()) return {{"type", "string"}, {"pattern", text.pattern}};
         if (text.shipped == nullptr) return scalar();
-        Json known = Json::object();
-        known["enum"] = Json(loader::names_of(text.shipped()));
+        const Json known{{"enum", Json(loader::names_of(text.shipped()))}};
         if (!text.or_file) return known;
         return either({known, text_of({R"(\.ya?ml$)", "write a shipped name, or a .yaml file"})});
       }
@@ -285,14 +278,9 @@ class SchemaWriter {
         sweep["properties"]["sweep"]["not"] = std::move(no_such_axis);
         lifted.push_back(std::move(sweep));
       }
-      Json rule = held.schema;
-      if (!lifted.empty()) {
-        Json unless;
-        unless["if"] = either(std::move(lifted));
-        unless["else"] = std::move(rule);
-        rule = std::move(unless);
-      }
-      schema["allOf"].push_back(std::move(rule));
+      schema["allOf"].push_back(
+          lifted.empty() ? held.schema
+                         : Json{{"if", either(std::move(lifted))}, {"else", held.schema}});
     }
   }
 

@@ -20,25 +20,19 @@ using Keys = std::span<const Key>;
 using Names = std::vector<std::string>;
 
 // {"keyword": value}
-Json holding(const char* keyword, Json value) {
-  Json schema = Json::object();
-  schema[keyword] = std::move(value);
-  return schema;
-}
+Json holding(const char* keyword, const Json& value) { return {{keyword, value}}; }
 
 Json require(const Names& names) { return holding("required", Json(names)); }
 
 Json any_of(const std::vector<Json>& schemas) { return holding("anyOf", Json(schemas)); }
 
 // Where the key is there, this holds of the map.
-Json depend(const std::string& key, Json schema) {
-  return holding("dependencies", holding(key.c_str(), std::move(schema)));
+Json depend(const std::string& key, const Json& schema) {
+  return holding("dependencies", holding(key.c_str(), schema));
 }
 
-Json if_then(Json condition, Json consequence) {
-  Json schema = holding("if", std::move(condition));
-  schema["then"] = std::move(consequence);
-  return schema;
+Json if_then(const Json& condition, const Json& consequence) {
+  return {{"if", condition}, {"then", consequence}};
 }
 
 bool is_in_table(Keys table, std::string_view name) {
@@ -72,14 +66,14 @@ Json all_words(const Needs& needs, const Key& needed) {
 }
 
 // Where the needed key has one of these values, or is left out and they hold.
-Json where(const Key& needed, Json words) {
+Json where(const Key& needed, const Json& words) {
   const auto* holds = std::get_if<settings::Value>(&needed.unless_given);
   const bool may_be_left_out =
       holds != nullptr &&
       std::ranges::find(words.elements(), typed(needed, spelled(needed, *holds))) !=
           words.elements().end();
   const std::string name(needed.name);
-  Json condition = held_at(Names{name}, holding("enum", std::move(words)));
+  Json condition = held_at(Names{name}, holding("enum", words));
   if (!may_be_left_out) condition.update(require({name}));
   return condition;
 }
@@ -137,7 +131,7 @@ void add_choices(Keys table, std::vector<Rule>& rules) {
         then["required"].push_back(std::string(key));
         keys.emplace_back(key);
       }
-      rules.push_back({keys, if_then(where(decides, Json(one.words)), std::move(then))});
+      rules.push_back({keys, if_then(where(decides, Json(one.words)), then)});
     }
   }
 }
@@ -204,7 +198,7 @@ Json required_at(std::span<const std::string> path) {
 
 Json held_at(std::span<const std::string> path, Json schema) {
   for (auto part = path.rbegin(); part != path.rend(); ++part) {
-    schema = holding("properties", holding(part->c_str(), std::move(schema)));
+    schema = holding("properties", holding(part->c_str(), schema));
   }
   return schema;
 }

@@ -113,11 +113,8 @@ std::string bandwidth(const cost::CollectiveFit& fit, std::size_t parameter, dou
 
 void write_fit(collectives::Collective collective, const cost::CollectiveFit& fit,
                const Calibration& calibration, const std::vector<LogTable>& tables) {
-  std::vector<const ValidatedLog*> logs;
-  const auto validated = validate_logs(calibration, tables);
-  for (const ValidatedLog& log : validated) {
-    if (log.shape.collective == collective) logs.push_back(&log);
-  }
+  auto logs = validate_logs(calibration, tables);
+  std::erase_if(logs, [&](const auto& log) { return log.shape.collective != collective; });
   const LogSummary summary = summarise(logs);
   fmt::print(std::cout,
              "\n{}: fitted to {}; {} kept, which fit well enough and make the interval\n",
@@ -170,10 +167,7 @@ void write_largest_left_out(collectives::Collective collective, const std::vecto
     (table.shape.ranks() == largest ? left_out : rest).push_back(table);
   }
   try {
-    const auto logs = validate_logs(calibrate(rest, machine), left_out);
-    std::vector<const ValidatedLog*> all;
-    for (const ValidatedLog& log : logs) all.push_back(&log);
-    const LogSummary found = summarise(all);
+    const LogSummary found = summarise(validate_logs(calibrate(rest, machine), left_out));
     fmt::print(std::cout,
                "  fitted without the {} GPUs, it predicts them within {:.1f}% (largest {:.0f}%), "
                "{:.0f}% of sizes inside their 90 % intervals\n",

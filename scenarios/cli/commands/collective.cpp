@@ -95,18 +95,11 @@ Scenario scenario_of(const Options& options) {
 
 std::vector<Bytes> sizes_of(const Options& options) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
-  const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least < Bytes(options.element_size().value())) {
     throw InputError({"--min"}, fmt::format("is below one {}", options.measured.type),
                      fmt::format("write --min {}B", options.element_size().value()));
   }
-  std::vector<Bytes> sizes;
-  for (Bytes size = least; size <= most; size = size * options.factor) {
-    sizes.push_back(size);
-    if (size.value() > most.value() / options.factor) break;  // the next one might not fit 64 bits
-  }
-  if (sizes.empty()) throw InputError({"--max"}, "is below --min", "");
-  return sizes;
+  return sizes_between(least, options.max_size, options.factor);
 }
 
 // As logs of the cluster say.

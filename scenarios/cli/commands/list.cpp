@@ -13,6 +13,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/doctor/doctor.h"
 #include "scenarios/loader/job/catalogue.h"
+#include "scenarios/loader/scenario_file.h"
 
 namespace paceline::cli {
 namespace list_command {
@@ -33,34 +34,30 @@ std::string first_sentence(std::string_view text) {
   return comment.substr(std::min<std::size_t>(1, comment.size()), end - 1);
 }
 
-std::vector<Entry> entries_of(std::span<const ShippedFile> files) {
+template <class Rows, class ToEntry>
+std::vector<Entry> entries_of(const Rows& rows, const ToEntry& to_entry) {
   std::vector<Entry> entries;
-  for (const ShippedFile& file : files) {
-    entries.push_back({std::string(file.name), first_sentence(file.text)});
-  }
+  for (const auto& row : rows) entries.push_back(to_entry(row));
   return entries;
 }
 
-std::vector<Entry> models() { return entries_of(shipped_networks()); }
-std::vector<Entry> devices() { return entries_of(shipped_devices()); }
-std::vector<Entry> catalogues() { return entries_of(shipped_catalogues()); }
-std::vector<Entry> presets() { return entries_of(shipped_clusters()); }
+template <std::span<const ShippedFile> (*files)()>
+std::vector<Entry> shipped() {
+  return entries_of(files(), [](const ShippedFile& file) {
+    return Entry{std::string(file.name), first_sentence(file.text)};
+  });
+}
 
 std::vector<Entry> strategies() {
-  std::vector<Entry> entries;
-  for (const training::Strategy* one : training::strategies()) {
-    entries.push_back({std::string(one->name), std::string(one->summary)});
-  }
-  return entries;
+  return entries_of(training::strategies(), [](const training::Strategy* one) {
+    return Entry{std::string(one->name), std::string(one->summary)};
+  });
 }
 
 std::vector<Entry> algorithms() {
-  std::vector<Entry> entries;
-  for (const collectives::Algorithm& row : collectives::algorithms()) {
-    entries.push_back(
-        {fmt::format("{} {}", to_text(row.collective), row.name), std::string(row.summary)});
-  }
-  return entries;
+  return entries_of(collectives::algorithms(), [](const collectives::Algorithm& row) {
+    return Entry{fmt::format("{} {}", to_text(row.collective), row.name), std::string(row.summary)};
+  });
 }
 
 std::string title_of(std::string_view text) {
@@ -72,21 +69,17 @@ std::string title_of(std::string_view text) {
 }
 
 std::vector<Entry> scenarios() {
-  std::vector<Entry> entries;
-  for (const ShippedFile& file : shipped_scenarios()) {
-    entries.push_back({std::string(file.name), title_of(file.text)});
-  }
-  return entries;
+  return entries_of(shipped_scenarios(), [](const ShippedFile& file) {
+    return Entry{std::string(file.name), title_of(file.text)};
+  });
 }
 
 std::vector<Entry> backends() {
-  std::vector<Entry> entries;
-  for (const doctor::BackendState& one : doctor::examine().backends) {
-    entries.push_back({one.name, one.can_be_used()
-                                     ? one.summary
-                                     : fmt::format("{}; not here: {}", one.summary, one.missing)});
-  }
-  return entries;
+  return entries_of(doctor::examine().backends, [](const doctor::BackendState& one) {
+    return Entry{one.name, one.can_be_used()
+                               ? one.summary
+                               : fmt::format("{}; not here: {}", one.summary, one.missing)};
+  });
 }
 
 struct Kind {
@@ -95,11 +88,12 @@ struct Kind {
 };
 
 constexpr std::array kinds{
-    Kind{"models", "networks, for workload.model", models},
-    Kind{"devices", "GPUs, for workload.device", devices},
-    Kind{"presets", "clusters, for cluster.preset and paceline collective", presets},
+    Kind{"models", "networks, for workload.model", shipped<shipped_networks>},
+    Kind{"devices", "GPUs, for workload.device", shipped<shipped_devices>},
+    Kind{"presets", "clusters, for cluster.preset and paceline collective",
+         shipped<shipped_clusters>},
     Kind{"catalogues", "machines and their prices, for the catalogue of paceline capacity",
-         catalogues},
+         shipped<shipped_catalogues>},
     Kind{"strategies", "how gradients are reduced, for training.strategy", strategies},
     Kind{"algorithms", "of collectives, for collective.algorithm", algorithms},
     Kind{"backends", "what runs on hardware, for real.backend; paceline doctor says more",

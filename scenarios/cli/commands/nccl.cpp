@@ -305,14 +305,11 @@ Group group_of(const Options& options) {
 std::vector<NcclChoices::Row> choices(const Options& options, const Tuning& tuning,
                                       Collective collective) {
   const Bytes least = quantity("--min", options.min_size, parse_bytes);
-  const Bytes most = quantity("--max", options.max_size, parse_bytes);
   if (least == Bytes(0)) throw InputError({"--min"}, "is zero", "write 1KiB");
   std::vector<NcclChoices::Row> rows;
-  for (Bytes size = least; size <= most; size = size * 2) {
+  for (const Bytes size : sizes_between(least, options.max_size, 2)) {
     rows.push_back({size, tuning.choose(collective, size)});
-    if (size.value() > most.value() / 2) break;  // twice that might not fit 64 bits
   }
-  if (rows.empty()) throw InputError({"--max"}, "is below --min", "");
   return rows;
 }
 

@@ -94,11 +94,6 @@ constexpr std::array spot_table{
         "2%/h"},
 };
 
-// What is the same for all machines of a catalogue.
-struct Origin {
-  std::string catalogue, source, date;
-};
-
 std::string read_date(const Field& field) {
   std::string text = field.text();
   const auto number = [&](std::size_t from, std::size_t length) {
@@ -192,12 +187,9 @@ void read_nodes(Section& section, Machine& machine) {
   machine.device_field = device;
 }
 
-Machine read_machine(const Field& entry, const Origin& origin, Prices& prices) {
+// `machine` has what is the same for all of a catalogue.
+Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
   Section section(Reader(entry.document(), entry.node(), "", no_overrides), machine_table);
-  Machine machine;
-  machine.catalogue = origin.catalogue;
-  machine.source = origin.source;
-  machine.date = origin.date;
   machine.where = entry.location();
   machine.name = section.text("name");
   machine.region = section.text("region");
@@ -285,11 +277,14 @@ Catalogue load_catalogue(const Field& name, Prices& prices) {
 Catalogue read_catalogue(const DocumentPtr& document, Prices& prices) {
   Section file(Reader(document), catalogue_table);
   (void)file.require("schema");  // named_document has looked at it
-  const Origin origin{file.text("name"), file.text("source"), read_date(file.require("date"))};
-  Catalogue catalogue{origin.catalogue, {}};
+  Machine any;
+  any.catalogue = file.text("name");
+  any.source = file.text("source");
+  any.date = read_date(file.require("date"));
+  Catalogue catalogue{any.catalogue, {}};
   std::set<std::pair<std::string, std::string>> known;  // names and regions
   for (const Field& entry : file.require("machines").list()) {
-    catalogue.machines.push_back(read_machine(entry, origin, prices));
+    catalogue.machines.push_back(read_machine(entry, any, prices));
     const Machine& machine = catalogue.machines.back();
     if (known.emplace(machine.name, machine.region).second) continue;
     throw InputError(

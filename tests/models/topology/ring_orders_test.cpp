@@ -276,11 +276,12 @@ Cluster on_rails(Cluster cluster) {
 // Hops between nodes by whether both ends use the NIC of the same number.
 std::map<bool, std::size_t> hops_by_rail(const Cluster& cluster) {
   std::map<bool, std::size_t> hops;
+  const auto nic_of = cluster.nics_of_gpus();
   for (const auto& [hop, rings] : hops_of(ring_orders(cluster))) {
     const std::uint32_t g = cluster.gpus_per_node;
     const std::uint32_t from = index(hop.first), to = index(hop.second);
     if (from / g == to / g) continue;
-    hops[cluster.nic_of(from % g) == cluster.nic_of(to % g)] += rings;
+    hops[nic_of[from % g] == nic_of[to % g]] += rings;
   }
   return hops;
 }

@@ -40,12 +40,8 @@ TEST_P(PublishedLogs, ArePredictedWithinTheirLimits) {
       calibrate(read_log_files(paths(published.of, published.fitted), {}), {});
   const auto logs =
       validate_logs(calibration, read_log_files(paths(published.of, published.predicted), {}));
-  std::vector<const ValidatedLog*> all;
-  for (const ValidatedLog& log : logs) {
-    EXPECT_FALSE(log.is_fitted);
-    all.push_back(&log);
-  }
-  const LogSummary summary = summarise(all);
+  for (const ValidatedLog& log : logs) EXPECT_FALSE(log.is_fitted);
+  const LogSummary summary = summarise(logs);
   EXPECT_LE(summary.predicted.geometric_mean, published.limit_percent);
   EXPECT_LT(summary.predicted.geometric_mean, summary.copied.geometric_mean);
   EXPECT_GE(summary.coverage_percent, published.covered_percent);

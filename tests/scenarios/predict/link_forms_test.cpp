@@ -34,10 +34,11 @@ ScenarioFile file_of(const std::string& text, const std::vector<ScenarioFile::Se
 }
 
 TEST(LinkForms, AreNearPointsThatAreSimulated) {
-  LinkForms forms(file_of(grid), false, unconditioned_belief());
-  PointSource source(file_of(grid), false, unconditioned_belief());
+  const ScenarioFile file = file_of(grid);
+  LinkForms forms(file, false, unconditioned_belief());
+  PointSource source(file, false, unconditioned_belief());
   double worst = 0;
-  for (std::size_t point = 0; point < source.file().point_count(); point += 5) {
+  for (std::size_t point = 0; point < file.point_count(); point += 5) {
     const auto formed = forms.outcome(point);
     ASSERT_TRUE(formed && formed->predicted);
     const PointOutcome simulated = source.outcome(point);
