@@ -1,9 +1,12 @@
 #include "scenarios/sweep/store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <new>
 
@@ -20,84 +23,87 @@ namespace {
 // A writer that has not ended a batch by then hangs.
 constexpr int others_have_ms = 60'000;
 
+// What SQLite adds to a database's name; the first is the database.
+constexpr std::array own_files{"", "-journal", "-wal", "-shm"};
+
 namespace fs = std::filesystem;
 
-PointKey key_of(std::string_view text) {
-  const loader::Sha256 digest = loader::digest_of(text);
-  PointKey key;
-  std::copy_n(digest.begin(), key.bytes.size(), key.bytes.begin());
-  return key;
-}
-
-void combine(const PointKey& other, PointKey& key) {
-  for (std::size_t i = 0; i < key.bytes.size(); ++i) {
-    key.bytes[i] = static_cast<std::uint8_t>(key.bytes[i] ^ other.bytes[i]);
-  }
-}
-
-std::string contents_of(const std::string& path) {
-  files::note_input(path);
-  const loader::Sha256 digest = loader::sha256_of_file(path);
-  return std::string(digest.begin(), digest.end());
-}
-
-// What the files of a folder hold, in the order of their names.
-std::string contents_of_folder(const fs::path& folder) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(entry.path().string());
-  }
-  std::ranges::sort(files);
-  std::string all;
-  for (const std::string& file : files) {
-    all += file.substr(folder.string().size()) + '\0' + contents_of(file);
-  }
-  return all;
-}
-
-// A value that is the path of a file stands for what that holds; of folders only traces are read.
-PointKey key_of(const std::string& path, const ScenarioFile::Value& value) {
-  std::string all = path + '\0' + value.text + '\0';
-  std::error_code unknown;
-  const fs::path named = fs::path(value.folder) / value.text;
-  if (value.text.find('\1') == std::string::npos && !value.text.empty()) {
-    if (fs::is_regular_file(named, unknown)) {
-      all += contents_of(named.string());
-    } else if (path.starts_with("workload.trace") && fs::is_directory(named, unknown)) {
-      all += contents_of_folder(named);
+// Of a cell, and of no other; whole numbers are the same in columns of either kind of number.
+std::string spelled(const Cell& cell) {
+  const auto spell = [](const auto& one) -> std::string {
+    using Value = std::decay_t<decltype(one)>;
+    if constexpr (std::is_same_v<Value, std::monostate>) {
+      return "n";
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      return fmt::format("t{}:{}", one.size(), one);
+    } else {
+      const auto real = static_cast<double>(one);
+      constexpr double exact = 9007199254740992;  // 2^53
+      return std::abs(real) < exact ? fmt::format("d{};", real) : fmt::format("l{};", one);
     }
-  }
-  return key_of(all);
+  };
+  return std::visit(spell, cell);
 }
 
-// An identity that every store gives the same content: 63 bits of its SHA-256.
-std::int64_t id_of(const std::string& content) {
+// What every store gives the same cells: 63 bits of their SHA-256.
+std::int64_t checksum_of(std::span<const Cell> cells) {
+  std::string content;
+  for (const Cell& cell : cells) content += spelled(cell);
   const loader::Sha256 digest = loader::digest_of(content);
   std::uint64_t id = 0;
   for (std::size_t i = 0; i < sizeof id; ++i) id = id << 8U | digest[i];
   return static_cast<std::int64_t>(id >> 1U);
 }
 
-std::string schema() {
-  std::string columns;
-  for (const PointColumn& column : point_columns()) {
-    columns += fmt::format("{} {}, ", column.name, type_of(column));
-  }
-  return fmt::format(
-      "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-      "CREATE TABLE scenarios (id INTEGER PRIMARY KEY, name TEXT, path TEXT, sha256 TEXT,"
-      " settings TEXT, text TEXT);"
-      "CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT);"
-      "CREATE TABLE points (key BLOB PRIMARY KEY, scenario INTEGER, number INTEGER, axes TEXT, {}"
-      "cause TEXT, assumed INTEGER);"
-      "PRAGMA application_id = {}; PRAGMA user_version = {};",
-      columns, application_id, schema_version);
-}
+std::int64_t id_of(const std::string& text) { return checksum_of(std::array{Cell(text)}); }
 
+// The columns of a point that is read, each with a comma behind it.
 std::string column_names() {
   std::string names;
   for (const PointColumn& column : point_columns()) names += fmt::format("{}, ", column.name);
   return names;
+}
+
+// As sqlite_schema has them, in the order of their names.
+std::vector<std::string> tables() {
+  std::string columns;
+  for (const PointColumn& column : point_columns()) {
+    columns += fmt::format("{} {}, ", column.name, type_of(column));
+  }
+  return {
+      "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT, checksum INTEGER) WITHOUT ROWID",
+      "CREATE TABLE points (key BLOB PRIMARY KEY, scenario INTEGER, number INTEGER, axes TEXT, " +
+          columns + "cause TEXT, assumed INTEGER, checksum INTEGER)",
+      "CREATE TABLE scenarios (id INTEGER PRIMARY KEY, name TEXT, path TEXT, sha256 TEXT,"
+      " settings TEXT, text TEXT, checksum INTEGER)",
+      "CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT)"};
+}
+
+// Whether a row of a table is as it was written: conditions of SQL.
+constexpr const char* sound_meta = "checksum IS checksum(name, value)";
+constexpr const char* sound_scenario =
+    "checksum IS checksum(id, name, path, sha256, settings, text)";
+constexpr const char* sound_text = "id IS checksum(text)";
+// `key`: of the point that is asked for, as an index that is damaged leads to another's row.
+std::string sound_point(const char* key) {
+  return fmt::format("points.checksum IS checksum({}, scenario, number, axes, {}cause, assumed)",
+                     key, column_names());
+}
+
+[[noreturn]] void throw_damaged(const Database& database, const std::string& what) {
+  throw InputError({database.path()}, "is damaged: " + what, "name another store");
+}
+
+void expect_sound(const Database& database, const char* table, const std::string& condition) {
+  const auto wrong = fmt::format("SELECT 1 FROM {} WHERE NOT ({}) LIMIT 1", table, condition);
+  if (database.value_of(wrong) == Cell()) return;
+  throw_damaged(database, fmt::format("a row of {} is not as it was written", table));
+}
+
+// Of what nobody looks at row by row.
+void expect_sound_points(const Database& database) {
+  expect_sound(database, "points", sound_point("key") + " AND assumed IN (SELECT id FROM texts)");
+  expect_sound(database, "texts", sound_text);
 }
 
 // Throws InputError unless the database is a store whose rows are as this program writes them.
@@ -113,6 +119,18 @@ void expect_store(const Database& database) {
                                  std::get<std::int64_t>(schema), schema_version),
                      "name another store");
   }
+  // A view, a virtual table or a trigger may do anything, without an end too.
+  const Cell made = database.value_of(
+      "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema ORDER BY name)");
+  if (made != Cell(fmt::format("{}", fmt::join(tables(), ";")))) {
+    throw InputError(where, "has other tables, indexes, views or triggers than a sweep makes",
+                     "name another store, or keep your own in a database beside it");
+  }
+  if (const Cell found = database.value_of("PRAGMA quick_check(1)"); found != Cell("ok")) {
+    throw_damaged(database, text_in(found));
+  }
+  expect_sound(database, "meta", sound_meta);
+  expect_sound(database, "scenarios", sound_scenario);
 }
 
 // The same, of points that this program's belong among.
@@ -152,6 +170,41 @@ Row row_from(const Statement& statement, int first) {
 
 std::string unit_name(const std::string& axis) { return "unit of " + axis; }
 
+// SQLite takes what begins with a colon or "file:" for more than a name.
+std::string plain_name(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
+}
+
+// SQLite's own reason is that of its last try, which may be another. 0: none is seen here.
+int why_not_opened(const std::string& path, int mode) {
+  const bool is_there = ::access(path.c_str(), F_OK) == 0;
+  if ((is_there || (mode & W_OK) == 0) && ::access(path.c_str(), mode) != 0) return errno;
+  return ::access(fs::path(plain_name(path)).parent_path().c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+Cell cell_of(sqlite3_value* value) {
+  switch (::sqlite3_value_type(value)) {
+    case SQLITE_INTEGER: return std::int64_t{::sqlite3_value_int64(value)};
+    case SQLITE_FLOAT: return ::sqlite3_value_double(value);
+    case SQLITE_NULL: return {};
+    default: break;
+  }
+  const auto* const bytes = static_cast<const char*>(::sqlite3_value_blob(value));
+  const int size = ::sqlite3_value_bytes(value);
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+}
+
+// checksum(...) of SQL.
+void return_checksum(sqlite3_context* context, int count, sqlite3_value** values) {
+  try {
+    std::vector<Cell> cells;
+    for (int i = 0; i < count; ++i) cells.push_back(cell_of(values[i]));
+    ::sqlite3_result_int64(context, checksum_of(cells));
+  } catch (const std::bad_alloc&) {
+    ::sqlite3_result_error_nomem(context);
+  }
+}
+
 bool is_new(const Database& database) {
   return database.value_of("SELECT count(*) FROM sqlite_master") == Cell(std::int64_t{0}) &&
          database.value_of("PRAGMA application_id") == Cell(std::int64_t{0});
@@ -159,19 +212,27 @@ bool is_new(const Database& database) {
 
 }  // namespace
 
-Database::Database(const std::string& path, Access access) : path_(path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    files::throw_system_error(path, "is no database", EISDIR);
+Database::Database(const std::string& path, Access access)
+    : path_(path), mode_(access == Access::read ? R_OK : R_OK | W_OK) {
+  if (path.starts_with("file:")) {
+    throw InputError({path}, "is a URI, and a store is a file", "write ./ before it for a file");
   }
-  // What begins with a colon is a name of SQLite's own.
-  const std::string name = path.starts_with(':') ? "./" + path : path;
+  std::error_code error;
+  if (fs::is_directory(path, error)) files::throw_system_error(path, "is no database", EISDIR);
+  // A pipe is waited for until somebody writes to it.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    throw InputError({path}, "is not a regular file", "name another store");
+  }
+  const std::string name = plain_name(path);
   const int flags =
       access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int code = ::sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr);
   try {
     if (code != SQLITE_OK) fail(code);
     ::sqlite3_busy_timeout(handle_, others_have_ms);
+    constexpr int any_number = -1;
+    ::sqlite3_create_function(handle_, "checksum", any_number, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                              nullptr, return_checksum, nullptr, nullptr);
     (void)value_of("PRAGMA application_id");  // whether it is one at all
   } catch (...) {
     ::sqlite3_close(handle_);
@@ -184,7 +245,7 @@ Database::~Database() { ::sqlite3_close(handle_); }
 void Database::fail(int code) const {
   const int kind = code & 0xff;
   std::string what = handle_ == nullptr ? ::sqlite3_errstr(code) : ::sqlite3_errmsg(handle_);
-  const int system = handle_ == nullptr ? 0 : ::sqlite3_system_errno(handle_);
+  int system = handle_ == nullptr ? 0 : ::sqlite3_system_errno(handle_);
   const Location where{path_};
   switch (kind) {
     case SQLITE_NOMEM: throw std::bad_alloc();
@@ -195,6 +256,7 @@ void Database::fail(int code) const {
       throw BackendError(
           path_, fmt::format("another program has held it for {} s", others_have_ms / 1000));
     case SQLITE_CANTOPEN:
+      if (const int seen = why_not_opened(path_, mode_)) system = seen;
       files::throw_system_error(path_, "cannot be opened", system == 0 ? ENOENT : system);
     case SQLITE_FULL: throw BackendError(path_, "cannot be written: the disk is full");
     default: break;
@@ -286,17 +348,7 @@ void Statement::reset() {
   bound_ = 0;
 }
 
-Cell Statement::cell(int column) const {
-  switch (::sqlite3_column_type(handle_, column)) {
-    case SQLITE_INTEGER: return std::int64_t{::sqlite3_column_int64(handle_, column)};
-    case SQLITE_FLOAT: return ::sqlite3_column_double(handle_, column);
-    case SQLITE_NULL: return {};
-    default: break;
-  }
-  const auto* const bytes = static_cast<const char*>(::sqlite3_column_blob(handle_, column));
-  const int size = ::sqlite3_column_bytes(handle_, column);
-  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
-}
+Cell Statement::cell(int column) const { return cell_of(::sqlite3_column_value(handle_, column)); }
 
 const std::string& model_version() {
   static const std::string version =
@@ -304,55 +356,31 @@ const std::string& model_version() {
   return version;
 }
 
-PointKeys::PointKeys(const ScenarioFile& file) : file_(file), common_(key_of(model_version())) {
-  for (const auto& [path, value] : file.values()) combine(key_of(path, value), common_);
-  for (const ScenarioFile::Axis& axis : file.axes()) {
-    axes_.emplace_back();
-    for (const AxisValue& value : axis.values) {
-      axes_.back().push_back(key_of(axis.path, {value.text, axis.folder}));
-    }
-  }
-  // Evidence conditions all points.
-  PointKey evidence;
-  for (const std::size_t point : file.known_points()) {
-    const double measured = file.measured(point)->throughput.value();
-    combine(key_of(fmt::format("known {} {}", measured, described(point).view())), evidence);
-  }
-  combine(evidence, common_);
+namespace {
+
+// "?1, ?2, ?3"
+std::string parameters(std::size_t count) {
+  std::string all;
+  for (std::size_t i = 1; i <= count; ++i) all += fmt::format("{}?{}", i > 1 ? ", " : "", i);
+  return all;
 }
 
-PointKey PointKeys::of(std::size_t point) const {
-  PointKey key = described(point);
-  if (const auto measured = file_.measured(point)) {
-    combine(key_of(fmt::format("measured {} {}", measured->throughput.value(), measured->known)),
-            key);
-  }
-  return key;
+// A row of so many cells, and their checksum.
+std::string insert_checked(const char* table, std::size_t cells) {
+  return fmt::format("INSERT OR IGNORE INTO {} VALUES ({}, checksum({}))", table, parameters(cells),
+                     parameters(cells));
 }
 
-PointKey PointKeys::described(std::size_t point) const {
-  PointKey key = common_;
-  for (std::size_t i = axes_.size(); i-- > 0;) {
-    combine(axes_[i][point % axes_[i].size()], key);
-    point /= axes_[i].size();
-  }
-  return key;
-}
+}  // namespace
 
 struct Store::Statements {
   explicit Statements(const Database& database)
-      : find(database, "SELECT " + row_columns() +
-                           " FROM points LEFT JOIN texts ON texts.id = assumed WHERE key = ?"),
+      : find(database, fmt::format("SELECT {}, {} AND texts.{} FROM points LEFT JOIN texts"
+                                   " ON texts.id = assumed WHERE key = ?1",
+                                   row_columns(), sound_point("?1"), sound_text)),
         forget_failed(database, "DELETE FROM points WHERE key = ? AND cause <> ''"),
         add_text(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
-        add_point(
-            database, "INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?, " + [] {
-              std::string marks;
-              for (std::size_t i = 0; i < point_columns().size(); ++i) {
-                marks += "?, ";
-              }
-              return marks;
-            }() + "?, ?)") {}
+        add_point(database, insert_checked("points", point_columns().size() + 6)) {}
 
   Statement find, forget_failed, add_text, add_point;
 };
@@ -360,31 +388,35 @@ struct Store::Statements {
 Store::Store(const std::string& path) : path_(path) {
   if (path == "-") throw InputError({path}, "standard output cannot be a store", "name a file");
   std::error_code error;
-  if (std::filesystem::exists(path, error) && std::filesystem::is_other(path, error)) {
-    throw InputError({path}, "is not a regular file", "name another store");
-  }
-  const auto place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  files::FilesInUse::of_process().add_output(path, place.string());
-  place_ = place.string();
+  const std::string place = fs::weakly_canonical(fs::absolute(path), error).string();
   try {
+    for (const char* const end : own_files) {
+      files::FilesInUse::of_process().add_output(path + end, place + end);
+      places_.push_back(place + end);
+    }
     database_.emplace(path, Database::Access::write);
     if (is_new(*database_)) make();
     expect_ours(*database_);
     keep_a_log(*database_);
     statements_ = std::make_unique<Statements>(*database_);
   } catch (...) {
-    files::FilesInUse::of_process().remove_output(place_);
+    forget_places();
     throw;
   }
+}
+
+void Store::forget_places() {
+  for (const std::string& place : places_) files::FilesInUse::of_process().remove_output(place);
 }
 
 // Unless another program has by then.
 void Store::make() {
   database_->in_transaction(Database::Access::write, [&] {
     if (!is_new(*database_)) return;
-    database_->execute(schema());
-    Statement meta(*database_, "INSERT INTO meta VALUES ('model', ?)");
-    meta.bind(model_version()).run();
+    for (const std::string& table : tables()) database_->execute(table);
+    database_->execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                   application_id, schema_version));
+    Statement(*database_, insert_checked("meta", 2)).bind("model").bind(model_version()).run();
   });
 }
 
@@ -396,17 +428,18 @@ Store::~Store() {
   } catch (const std::exception&) {  // others have it open, or the disk is full: a journal stays
   }
   database_.reset();
-  files::FilesInUse::of_process().remove_output(place_);
+  forget_places();
 }
 
 std::int64_t Store::add(const ScenarioFile& file) {
   std::string words;
   JsonWriter(words).value(spelled(file.settings()));
-  const std::int64_t id = id_of(file.path() + '\0' + words + '\0' + file.text());
-  Statement add(*database_, "INSERT OR IGNORE INTO scenarios VALUES (?, ?, ?, ?, ?, ?)");
+  const std::int64_t id =
+      checksum_of(std::array{Cell(file.path()), Cell(words), Cell(file.text())});
+  Statement add(*database_, insert_checked("scenarios", 6));
   add.bind(id).bind(file.name()).bind(file.path()).bind(file.sha256()).bind(words);
   add.bind(file.text()).run();
-  Statement unit(*database_, "INSERT OR IGNORE INTO meta VALUES (?, ?)");
+  Statement unit(*database_, insert_checked("meta", 2));
   for (const ScenarioFile::Axis& axis : file.axes()) {
     const std::string& of_first = axis.values.front().unit;
     if (!of_first.empty()) unit.bind(unit_name(axis.path)).bind(of_first).run();
@@ -422,7 +455,15 @@ bool Store::has_another(const ScenarioFile& file) const {
 std::optional<Row> Store::find(const PointKey& key) {
   Statement& find = statements_->find;
   std::optional<Row> found;
-  if (find.bind_bytes(key.view()).next()) found = row_from(find, 0);
+  if (find.bind_bytes(key.view()).next()) {
+    constexpr int of_text = 3;  // columns of row_columns() beside those of a point
+    const int sound = of_text + static_cast<int>(point_columns().size());
+    if (find.cell(sound) != Cell(std::int64_t{1})) {
+      find.reset();
+      throw_damaged(*database_, "a row of points is not that of the point asked for");
+    }
+    found = row_from(find, 0);
+  }
   find.reset();
   return found;
 }
@@ -461,9 +502,10 @@ std::uint64_t Store::merge(const std::string& other) {
   {
     const Database there(other, Database::Access::read);
     expect_ours(there);
+    expect_sound_points(there);
   }
   Statement attach(*database_, "ATTACH ? AS other");
-  attach.bind(other.starts_with(':') ? "./" + other : other).run();
+  attach.bind(plain_name(other)).run();
   const std::uint64_t before = points();
   database_->in_transaction(Database::Access::write, [&] {
     database_->execute(
@@ -481,6 +523,7 @@ std::uint64_t Store::merge(const std::string& other) {
 
 StoredPoints::StoredPoints(const std::string& path) : Database(path, Access::read) {
   expect_store(*this);
+  expect_sound_points(*this);
 }
 
 void StoredPoints::for_each(

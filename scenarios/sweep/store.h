@@ -44,6 +44,7 @@ class Database {
  private:
   friend class Statement;
   std::string path_;
+  int mode_;  // as access(2) has it
   sqlite3* handle_ = nullptr;
 };
 
@@ -105,7 +106,7 @@ class PointKeys {
 };
 
 // What `PRAGMA application_id` and `PRAGMA user_version` of a store say: "PcLn", and the schema.
-inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 4;
+inline constexpr std::int64_t application_id = 0x50634c6e, schema_version = 5;
 
 // A row and where it belongs.
 struct PlacedRow {
@@ -154,9 +155,10 @@ class Store {
  private:
   struct Statements;
   void make();
+  void forget_places();
 
   std::string path_;
-  std::string place_;  // among outputs (files_in_use.h)
+  std::vector<std::string> places_;  // among outputs (files_in_use.h)
   std::optional<Database> database_;
   std::unique_ptr<Statements> statements_;
 };

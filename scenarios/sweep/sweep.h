@@ -127,8 +127,8 @@ void write_summary(std::ostream& out, const Request& request, const Grids& grids
 void write_summary_json(std::ostream& out, const Grids& grids, const Summary& summary,
                         const Store& store);
 
-// All points that were asked for and have a row, in the order of the files and their grids, of a
-// sample in its own: a header line, then a line a point.
+// All points that were asked for, in the order of the files and their grids, of a sample in its
+// own: a header line, then a line a point. Throws InputError where a point has no row.
 void write_csv(std::ostream& out, const Request& request, const Grids& grids, Store& store);
 
 // Points as one JSON object, a column each field (schema paceline.points/1, STORE.md): those that

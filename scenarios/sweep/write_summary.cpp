@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <ostream>
@@ -202,6 +203,13 @@ void expect_few(std::uint64_t points, const std::string& what) {
       "sweep a part of them, or --sample, into another store");
 }
 
+// Precondition: it was predicted.
+Row row_in(Store& store, const Grid& grid, std::uint64_t point) {
+  if (const auto row = store.find(grid.keys.of(point))) return *row;
+  throw InputError({store.path()}, "is damaged: a point that was written is not there",
+                   "name another store");
+}
+
 }  // namespace
 
 void write_summary(std::ostream& out, const Request& request, const Grids& grids,
@@ -260,15 +268,14 @@ void write_csv(std::ostream& out, const Request& request, const Grids& grids, St
   for (const auto& [path, unit] : axes) header.push_back(csv_axis(path, unit));
   write_csv_header(out, std::move(header));
   const auto write = [&](const Grid& grid, std::uint64_t point) {
-    const auto row = store.find(grid.keys.of(point));
-    if (!row) return;
+    const Row row = row_in(store, grid, point);
     std::vector<std::string> line{csv_cell(grid.swept.path)};
     const auto values = grid.file.axes_of(point);
     for (const auto& [path, unit] : axes) {
       const auto value = std::ranges::find(values, path, &AxisValue::path);
       line.push_back(value == values.end() ? "" : csv_cell(*value));
     }
-    write_csv_line(out, std::move(line), row->cells);
+    write_csv_line(out, std::move(line), row.cells);
   };
   Cursor cursor(grids, request.shard, true);
   while (const auto task = cursor.next()) write(*grids[task->file], task->point);
@@ -279,10 +286,10 @@ void write_points_json(std::ostream& out, const Request& request, const Grids& g
   Cursor cursor(grids, request.shard, true);
   expect_few(cursor.points(), store.path());
   Points points;
-  const auto add = [&](const Grid& grid, std::uint64_t number) {
-    if (const auto row = store.find(grid.keys.of(number))) points.add(grid.file.name(), *row);
-  };
-  while (const auto task = cursor.next()) add(*grids[task->file], task->point);
+  while (const auto task = cursor.next()) {
+    const Grid& grid = *grids[task->file];
+    points.add(grid.file.name(), row_in(store, grid, task->point));
+  }
   points.write(out, [&](const std::string& path) { return store.unit_of(path); });
 }
 
@@ -298,6 +305,8 @@ void write_points_json(std::ostream& out, const std::string& store) {
 bool is_database(const std::string& path) {
   constexpr std::string_view magic("SQLite format 3\0", 16);  // sqlite.org/fileformat2.html, 1.3
   std::array<char, magic.size()> first{};
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe has no second reader
   std::ifstream file(path, std::ios::binary);
   return file.read(first.data(), first.size()) &&
          std::string_view(first.data(), first.size()) == magic;

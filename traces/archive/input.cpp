@@ -75,14 +75,16 @@ Input::Input(const std::string& path) {
   struct stat found {};
   if (::fstat(number_, &found) != 0) throw_errno();  // of what is not ours
   if (S_ISREG(found.st_mode)) size_ = static_cast<std::uint64_t>(found.st_size);
-  is_terminal_ = S_ISCHR(found.st_mode) && ::isatty(number_) == 1;
+  struct stat standard {};
+  is_terminal_ = ::isatty(number_) == 1 && ::fstat(STDIN_FILENO, &standard) == 0 &&
+                 standard.st_rdev == found.st_rdev;
 }
 
 Input::~Input() {
   if (is_own_ && number_ >= 0) ::close(number_);
 }
 
-// Whoever types takes as long as they like.
+// Whoever types takes as long as they like. At another terminal than standard input sits nobody.
 void Input::wait() const {
   if (size_) return;
   const std::chrono::seconds most = silence_allowed().value_or(silence_most);

@@ -1,6 +1,8 @@
 #include "scenarios/sweep/store.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <regex>
 #include <set>
@@ -8,6 +10,8 @@
 #include <vector>
 
 #include "scenarios/errors.h"
+#include "scenarios/files/output_file.h"
+#include "scenarios/sweep/sweep.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
@@ -114,10 +118,94 @@ TEST_F(StoreFile, IsNoOtherFile) {
     Database(path(), Database::Access::write).execute(sql);
     return fault_of(path());
   };
-  EXPECT_NE(made_other("PRAGMA user_version = 1").find("schema 1; this is schema 4"),
+  EXPECT_NE(made_other("PRAGMA user_version = 1").find("schema 1; this is schema 5"),
             std::string::npos);
-  EXPECT_NE(made_other("UPDATE meta SET value = 'of old'").find("points of paceline of old"),
+  EXPECT_NE(made_other("UPDATE meta SET value = 'of old', checksum = checksum(name, 'of old')")
+                .find("points of paceline of old"),
             std::string::npos);
+}
+
+// What SQLite would take for a database in memory, a pipe nobody writes to, and a file that SQLite
+// keeps for the store.
+TEST_F(StoreFile, IsAFileAndNothingElse) {
+  EXPECT_NE(fault_of("file:points.db?mode=memory").find("is a URI"), std::string::npos);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_NE(fault_of(path("pipe")).find("is not a regular file"), std::string::npos);
+  EXPECT_FALSE(is_database(path("pipe")));
+  EXPECT_THROW(StoredPoints{path("pipe")}, InputError);
+  Store store(path());
+  EXPECT_THROW((void)store.merge(path("pipe")), InputError);
+  for (const char* const own : {"points.db", "points.db-wal", "points.db-shm"}) {
+    files::OutputFile csv(path(own));
+    EXPECT_THROW(csv.open(), InputError) << own;
+  }
+}
+
+// Of a user who may not write there, as nobody may not.
+TEST_F(StoreFile, SaysThatItsFolderCannotBeWritten) {
+  const auto fault = [&] {
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0555), 0);
+    constexpr uid_t nobody = 65534;
+    (void)!::setresuid(nobody, nobody, nobody);
+    const std::string said = fault_of(path());
+    std::_Exit(said.find("cannot be opened: Permission denied") == said.npos ? 1 : 0);
+  };
+  EXPECT_EXIT(fault(), testing::ExitedWithCode(0), "");
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+}
+
+// None of these is asked before it is refused: the view has no end.
+TEST_F(StoreFile, HasTheTablesOfASweepAlone) {
+  for (const char* const sql :
+       {"ALTER TABLE points RENAME TO others; CREATE VIEW points AS WITH RECURSIVE r(x) AS "
+        "(SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT others.* FROM others, r",
+        "CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END",
+        "CREATE INDEX of_gpus ON points (gpus)", "CREATE TABLE more (x)"}) {
+    std::filesystem::remove(path());
+    (void)fault_of(path());
+    Database(path(), Database::Access::write).execute(sql);
+    EXPECT_NE(fault_of(path()).find("has other tables"), std::string::npos) << sql;
+    EXPECT_THROW(StoredPoints{path()}, InputError) << sql;
+  }
+}
+
+// A byte that flips on a disk, or a row that somebody edits; the last one is as good as another's.
+TEST_F(StoreFile, RefusesARowThatIsNotAsItWasWritten) {
+  for (const char* const sql :
+       {"UPDATE points SET predicted_throughput_per_s = -1 WHERE number = 1",
+        "UPDATE points SET axes = '{' WHERE number = 1",
+        "UPDATE points SET key = zeroblob(16) WHERE number = 1", "UPDATE texts SET text = '[]'",
+        "DELETE FROM texts",
+        "UPDATE points SET key = zeroblob(16) WHERE number = 1; UPDATE points SET key = "
+        "x'00000001000000000000000000000000' WHERE number = 2"}) {
+    std::filesystem::remove(path());
+    {
+      Store store(path());
+      (void)store.write(std::vector{placed(1, 1), placed(2, 2)});
+    }
+    Database(path(), Database::Access::write).execute(sql);
+    EXPECT_THROW(StoredPoints{path()}, InputError) << sql;
+    const std::string copy = path("copy.db");  // what was merged is an input from then on
+    std::filesystem::copy_file(path(), copy, std::filesystem::copy_options::overwrite_existing);
+    Store store(path());
+    EXPECT_THROW((void)Store(path("other.db")).merge(copy), InputError) << sql;
+    try {
+      EXPECT_FALSE(store.find(key_with(1))) << sql;  // one that is not there is predicted again
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("is damaged"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(StoreFile, RefusesScenariosAndUnitsThatAreNotAsTheyWereWritten) {
+  for (const char* const sql : {"UPDATE meta SET value = value || 'x'",
+                                "INSERT INTO scenarios VALUES (1, 'a', 'a', '', '', '', 7)"}) {
+    std::filesystem::remove(path());
+    (void)fault_of(path());
+    Database(path(), Database::Access::write).execute(sql);
+    EXPECT_NE(fault_of(path()).find("is damaged"), std::string::npos) << sql;
+    EXPECT_THROW(StoredPoints{path()}, InputError) << sql;
+  }
 }
 
 // STORE.md lists the columns of points, with their types.

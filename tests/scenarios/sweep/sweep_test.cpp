@@ -151,12 +151,20 @@ TEST_F(SweepCommand, WritesOneStoreWithAnotherSweep) {
   EXPECT_EQ(rows(), rows("whole.db"));
 }
 
-// Some rounds of tests/scenarios/sweep_kills.py, which says what must hold.
-TEST_F(SweepCommand, LosesNothingThatWasWrittenWhenItIsKilledOrTheDiskIsFull) {
+// Some rounds of a script in tests/scenarios/, which says what must hold.
+Ended rounds_of(const char* script, const char* rounds, const Folder& folder) {
   const fs::path programs = fs::path(PACELINE_BINARY).parent_path();
-  const Ended ended = run_program(
-      {"/usr/bin/python3", PACELINE_SOURCE_DIR "/tests/scenarios/sweep_kills.py", programs, "5"},
-      folder_.path());
+  const std::string path = std::string(PACELINE_SOURCE_DIR "/tests/scenarios/") + script;
+  return run_program({"/usr/bin/python3", path, programs, rounds}, folder.path());
+}
+
+TEST_F(SweepCommand, LosesNothingThatWasWrittenWhenItIsKilledOrTheDiskIsFull) {
+  const Ended ended = rounds_of("sweep_kills.py", "5", folder_);
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+}
+
+TEST_F(SweepCommand, RefusesAStoreWithBytesThatFlippedOrIsRight) {
+  const Ended ended = rounds_of("store_flips.py", "8", folder_);
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
 }
 

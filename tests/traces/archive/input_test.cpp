@@ -45,6 +45,8 @@ TEST(Input, ThatSaysNothingIsGivenUp) {
   } catch (const SilentInput& error) {
     EXPECT_STREQ(error.what(), "sent nothing for 1 s");
   }
+  const Input unused_terminal("/dev/ptmx");
+  EXPECT_THROW((void)unused_terminal.read(&byte, 1), SilentInput);
   EXPECT_THROW(for_each_file(
                    pipe, [](std::string_view) { return true; }, [](const UnpackedFile&) {},
                    [](const std::string&, const std::string&) {}),
