@@ -96,7 +96,11 @@ int say_failure(const std::vector<PointOutcome>& outcomes) {
     if (one.missing() != nullptr) failed.push_back(&one);
   }
   if (failed.empty()) return exit_done;
-  const PointOutcome& first = *failed.front();
+  // Trouble of the machine before a refusal, which may be of another point.
+  const auto trouble = std::ranges::find_if(failed, [](const PointOutcome* one) {
+    return one->missing()->cause == FailureCause::failed;
+  });
+  const PointOutcome& first = trouble == failed.end() ? *failed.front() : **trouble;
   std::string line = fmt::format("{}: {}", first.name(), first.missing()->why);
   if (outcomes.size() > 1) {
     line +=

@@ -119,12 +119,14 @@ void find_parts(const PreparedPoint& prepared, const StepTrace& trace,
   }
 }
 
-// nullopt: it is not predicted.
+// nullopt: it is refused.
 std::optional<Seconds> time_of(const ResolvedPoint& one) {
   const traces::Reply reply = simulate(one);
-  const auto* result = std::get_if<Result>(&reply);
-  if (result == nullptr) return std::nullopt;
-  return result->totals.step;
+  if (const auto* failure = std::get_if<traces::Failure>(&reply)) {
+    if (!failure->refused) throw BackendError("simulation", failure->what);
+    return std::nullopt;
+  }
+  return std::get<Result>(reply).totals.step;
 }
 
 // Of one call by itself: what its library takes before the first message is counted apart.
@@ -354,8 +356,6 @@ class Repredicted {
       if (made_of.outcome && calls != nullptr) *calls = made_of.outcome->predicted->calls;
     } catch (const InputError& error) {
       made.refusal = error.what();
-    } catch (const BackendError& error) {
-      made.refusal = error.what();  // of this step; the one that is explained has its own
     }
     return made;
   }

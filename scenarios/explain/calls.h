@@ -65,7 +65,7 @@ inline constexpr std::size_t parts_most = 24;
                                                        const Timeline& timeline);
 
 // Predicts a call of a point by itself: as it is, and without latencies. nullopt: its time is
-// known, or it is not predicted. Throws BackendError and Stopped.
+// known, or it is refused. Throws BackendError and Stopped.
 [[nodiscard]] std::optional<CallParts> parts_of(const ResolvedPoint& point,
                                                 const training::CollectiveCall& call);
 

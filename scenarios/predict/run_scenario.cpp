@@ -70,7 +70,10 @@ class Run {
       if (!has_results()) throw;
       give_up({FailureCause::failed, error.what()});
     }
-    if (!has_results() && first_refusal_) throw *first_refusal_;
+    const auto is_refused = [](const PointOutcome& one) {
+      return one.failure && one.failure->cause == FailureCause::refused;
+    };
+    if (first_refusal_ && std::ranges::all_of(outcomes_, is_refused)) throw *first_refusal_;
     find_measured_one_gpu(outcomes_);
     return std::move(outcomes_);
   }

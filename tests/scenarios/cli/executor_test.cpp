@@ -155,6 +155,35 @@ TEST_F(Executor, IsNeededForTheCheckOfAFoldedPointAlone) {
   EXPECT_TRUE(json::parse(missing.out).at("points").at(0).at("checked_by").is_null());
 }
 
+// Whichever of its requests it dies at: no row is left out, and none is a refusal.
+TEST_F(Executor, EndsAnExplanationThatItLeavesWithoutAPart) {
+  fs::rename(folder_.path() / "paceline-sim", folder_.path() / "simgrid");
+  const auto explained = [&](int dies_at) {
+    folder_.write("asked", "0");
+    replace_executor(
+        "while read line; do asked=$(($(cat asked) + 1)); echo $asked > asked; [ $asked = " +
+        std::to_string(dies_at) + " ] && exit 1; echo \"$line\" | ./simgrid; done\n");
+    return run_program({program(), "explain", "flow.yaml"}, folder_.path());
+  };
+  EXPECT_EQ(explained(0).exit_code, 0);
+  const int asked = std::stoi(text_of(folder_.path() / "asked"));
+  ASSERT_GT(asked, 2);
+  for (int one = 1; one <= asked; ++one) {
+    const Ended ended = explained(one);
+    expect_environment_trouble(ended, "paceline-sim died");
+    EXPECT_EQ(ended.out, "") << one;
+  }
+}
+
+// The exit code is that of the machine's trouble, though another point was refused before.
+TEST_F(Executor, IsToBlameBeforeARefusal) {
+  replace_executor(
+      "while read line; do case $line in *'\"id\":0,'*) "
+      "echo '{\"id\":0,\"failure\":\"large\",\"refused\":true}';; *) exit 1;; esac; done\n");
+  const Ended ended = run({"flow.yaml", "--set", "gpus=[2, 4]", "--jobs", "1"});
+  expect_environment_trouble(ended, "4 GPUs: paceline-sim died");
+}
+
 // A millionth more is a fault, of the step or of its communication.
 TEST_F(Executor, EndsARunThatItContradicts) {
   fs::rename(folder_.path() / "paceline-sim", folder_.path() / "simgrid");
