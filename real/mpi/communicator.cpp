@@ -6,9 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "models/contract.h"
@@ -65,8 +71,8 @@ struct Summand {
 // MPI in this process, from the first use to the process' exit.
 class Library {
  public:
-  static const Library& begin(Rank rank) {
-    static const Library library(rank);
+  static const Library& begin(Rank rank, Seconds timeout) {
+    static const Library library(rank, timeout);
     return library;
   }
 
@@ -83,10 +89,13 @@ class Library {
   }
 
  private:
-  explicit Library(Rank rank) {
+  Library(Rank rank, Seconds timeout) {
     int provided = MPI_THREAD_SINGLE;
-    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), rank,
-          "MPI_Init_thread");
+    {
+      const auto limit = limit_of_start(rank, timeout);
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), rank,
+            "MPI_Init_thread");
+    }
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), rank,
           "MPI_Comm_set_errhandler");
     if (provided < MPI_THREAD_MULTIPLE) {
@@ -103,6 +112,22 @@ class Library {
     MPI_Op_free(&sum_float16_);
     MPI_Op_free(&sum_bfloat16_);
     MPI_Finalize();
+  }
+
+  // MPI_Init_thread waits for mpirun and all ranks without a limit, and cannot be left.
+  static std::jthread limit_of_start(Rank rank, Seconds timeout) {
+    return std::jthread([rank, timeout](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any never;
+      never.wait_for(lock, stop, std::chrono::duration<double>(timeout.value()),
+                     [] { return false; });
+      if (stop.stop_requested()) return;
+      const BackendError late("mpi", rank, "MPI_Init_thread",
+                              "not done within " + to_text(timeout));
+      std::fputs(("paceline-worker: " + std::string(late.what()) + "\n").c_str(), stderr);
+      std::_Exit(environment_status);
+    });
   }
 
   MPI_Op sum_float16_ = MPI_OP_NULL;
@@ -419,7 +444,7 @@ std::unique_ptr<Communicator> connect_mpi(const ConnectRequest& request) {
          "this process was not started by mpirun; start it with mpirun -n " +
              std::to_string(request.size.value()));
   }
-  const Library& library = Library::begin(request.rank);
+  const Library& library = Library::begin(request.rank, request.timeout);
   int processes = 0;
   check(MPI_Comm_size(MPI_COMM_WORLD, &processes), request.rank, "MPI_Comm_size");
   if (static_cast<std::uint32_t>(processes) != request.size.value()) {

@@ -54,6 +54,7 @@ struct WorkerOptions {
   std::string told;              // what the ranks of a run are told alike (RankIdentity)
   std::string fault;             // why this rank takes no part (RankIdentity)
   std::string secret_file;       // instead of PACELINE_SECRET_FILE
+  bool says_begun = false;       // rank_has_begun (mpirun.h)
   bool doctor = false;           // only say which backends there are
   bool who = false;              // only say which rank this process is
 };
@@ -96,6 +97,8 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
   app.add_option("--secret-file", options.secret_file,
                  "a secret that all ranks share, to prove it when they meet; instead of "
                  "PACELINE_SECRET_FILE");
+  app.add_flag("--says-begun", options.says_begun,
+               "say on standard error that this rank has begun");
   app.add_flag("--doctor", options.doctor, "write the backends as JSON and end");
   app.add_flag("--who", options.who,
                "write rank and world size, if a launcher's variables say so, and end");
@@ -186,8 +189,9 @@ int run_under_mpirun(const WorkerOptions& options) {
       process_environment("PACELINE_MPIRUN").value_or("mpirun --oversubscribe --bind-to none"));
   const std::string host = process_environment("PACELINE_HOST_ADDRESS").value_or("127.0.0.1");
   const std::string rendezvous = "tcp://" + host + ":" + std::to_string(free_port());
-  return run_mpirun({std::istream_iterator<std::string>(mpirun), {}}, *options.ranks,
-                    rank_command(options, rendezvous),
+  auto program = rank_command(options, rendezvous);
+  program.emplace_back("--says-begun");
+  return run_mpirun({std::istream_iterator<std::string>(mpirun), {}}, *options.ranks, program,
                     {grace_after_first_end, options.connect_timeout + options.timeout});
 }
 
@@ -259,7 +263,7 @@ int tell_fault(const RankIdentity& identity, const WorkerOptions& options) {
 }
 
 int run_rank(const RankIdentity& identity, const WorkerOptions& options) {
-  say_that_rank_has_begun();
+  if (options.says_begun) std::cerr << rank_has_begun << std::flush;
   const Rendezvous rendezvous = parse_rendezvous(options.rendezvous, process_environment);
   // A rank that is lost ends this one, wherever it waits.
   const auto control =

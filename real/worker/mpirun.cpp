@@ -1,7 +1,10 @@
 #include "real/worker/mpirun.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +32,6 @@ constexpr std::string_view mark = "paceline-worker: ";
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
 constexpr Seconds ending_max(3.0);
-constexpr const char* begun_variable = "PACELINE_RANK_HAS_BEGUN";
 
 bool is_in_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
@@ -43,16 +45,44 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
-// Where Open MPI puts what it would else leave behind when it is killed.
+namespace fs = std::filesystem;
+
+constexpr std::string_view session_name = "paceline-mpi-";
+
+// A folder that is locked; nothing where another process has the lock, or it is another user's.
+Socket locked(const std::string& folder, int how) {
+  Socket open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  const bool is_ours = open && ::fstat(open.file(), &found) == 0 && found.st_uid == ::geteuid();
+  return is_ours && ::flock(open.file(), how) == 0 ? std::move(open) : Socket();
+}
+
+// Those whose process was killed: its lock ended with it.
+void remove_abandoned(const std::string& place) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(place, ignored)) {
+    if (!entry.path().filename().string().starts_with(session_name)) continue;
+    if (const Socket lock = locked(entry.path(), LOCK_EX | LOCK_NB)) {
+      fs::remove_all(entry.path(), ignored);
+    }
+  }
+}
+
+// Where Open MPI puts what it would else leave behind when it is killed. Locked while it is in use.
 class SessionFolder {
  public:
   SessionFolder() {
-    const std::string usual = std::filesystem::temp_directory_path().string();
+    const std::string usual = fs::temp_directory_path().string();
     for (const std::string& place : {std::string("/dev/shm"), usual}) {  // memory, if there is any
-      std::string name = place + "/paceline-mpi-XXXXXX";
-      if (::mkdtemp(name.data()) == nullptr) continue;
-      path_ = name;
-      return;
+      remove_abandoned(place);
+      std::string name = fmt::format("{}/{}XXXXXX", place, session_name);
+      // Another process may remove it before it is locked.
+      while (::mkdtemp(name.data()) != nullptr) {
+        lock_ = locked(name, LOCK_EX);
+        path_ = name;
+        if (fs::exists(path_)) return;
+        name.replace(name.size() - 6, 6, "XXXXXX");
+      }
     }
     throw BackendError("mpi", std::nullopt, "mkdtemp", std::strerror(errno));
   }
@@ -60,12 +90,13 @@ class SessionFolder {
   SessionFolder& operator=(const SessionFolder&) = delete;
   ~SessionFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    fs::remove_all(path_, ignored);
   }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   std::string path_;
+  Socket lock_;
 };
 
 // With daemons of mpirun and ranks, once this process is their subreaper and they are orphans.
@@ -129,12 +160,8 @@ std::string first_line(const std::string& said) {
 
 class Mpirun {
  public:
-  // `begun`: the file that ranks make; empty where they may be on another machine.
-  Mpirun(Child child, const MpirunLimits& limits, std::string begun)
-      : child_(std::move(child)),
-        limits_(limits),
-        begun_(std::move(begun)),
-        start_end_(steady_now() + limits.start) {}
+  Mpirun(Child child, const MpirunLimits& limits)
+      : child_(std::move(child)), limits_(limits), start_end_(steady_now() + limits.start) {}
   Mpirun(const Mpirun&) = delete;
   Mpirun& operator=(const Mpirun&) = delete;
   ~Mpirun() { end_all_children(); }
@@ -163,9 +190,12 @@ class Mpirun {
 
  private:
   [[nodiscard]] bool waits_for_start() {
-    std::error_code ignored;
-    if (!begun_.empty() && std::filesystem::exists(begun_, ignored)) begun_.clear();
-    return !begun_.empty() && !was_silent_;
+    for (auto at = child_.said.find(rank_has_begun); at != std::string::npos;
+         at = child_.said.find(rank_has_begun)) {
+      child_.said.erase(at, rank_has_begun.size());
+      has_begun_ = true;
+    }
+    return !has_begun_ && !was_silent_;
   }
 
   // Asked once, then killed.
@@ -183,13 +213,21 @@ class Mpirun {
       return 128 + interrupted_by_;
     }
     if (was_silent_) {
-      say(fmt::format("mpirun has started no rank within {:.3g} s", limits_.start.value()));
+      say(
+          fmt::format("mpirun has started no rank within {:.3g} s; PACELINE_CONNECT_TIMEOUT=60s "
+                      "waits longer",
+                      limits_.start.value()));
       return environment_status;
     }
     const int status = *child_.status;
     if (status == 0) {
       std::cerr << child_.said;
       return 0;
+    }
+    if (WIFSIGNALED(status) && !asked_) {
+      say(fmt::format("mpirun was ended by signal {} ({})", WTERMSIG(status),
+                      ::strsignal(WTERMSIG(status))));
+      return environment_status;
     }
     for (const auto line_of : {line_of_a_signal, line_of_a_rank, line_of_a_status, first_line}) {
       const std::string line = line_of(child_.said);
@@ -207,8 +245,8 @@ class Mpirun {
 
   Child child_;
   MpirunLimits limits_;
-  std::string begun_;  // empty once one has begun
   Seconds start_end_;
+  bool has_begun_ = false;  // some rank
   bool was_silent_ = false;
   std::optional<Seconds> deadline_;
   bool asked_ = false;
@@ -241,21 +279,14 @@ int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
   std::map<std::string, std::string> variables{{"TMPDIR", session.path()},
                                                {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                                                {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
-  std::string begun;
   // Options of the user's may take ranks to other machines, where there is no such folder.
   if (!process_environment("PACELINE_MPIRUN")) {
-    begun = session.path() + "/begun";
-    variables[begun_variable] = begun;
     command.insert(command.end(), {"--mca", "btl_vader_backing_directory", session.path()});
     stay_in_shared_memory(command);
   }
   command.insert(command.end(), {"-n", std::to_string(ranks.value())});
   command.insert(command.end(), program.begin(), program.end());
-  return Mpirun(start_child(command, variables, true), limits, begun).supervise(signals);
-}
-
-void say_that_rank_has_begun() {
-  if (const auto file = process_environment(begun_variable)) std::ofstream(*file) << '\n';
+  return Mpirun(start_child(command, variables, true), limits).supervise(signals);
 }
 
 }  // namespace paceline::real

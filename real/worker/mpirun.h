@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/units/units.h"
@@ -12,16 +13,16 @@ namespace paceline::real {
 //
 // Rank 0 has this process's stdin and stdout. What is said on stderr is passed on at the end when
 // all is well, else one line, `paceline-worker: ...`. When a rank has said why it ends, mpirun has
-// `grace` to end the rest; where no rank has begun within `start`, it is ended (not the user's
-// launcher, whose ranks may be elsewhere). Processes below mpirun are killed, also those that left
-// it, and its session folder is removed. Throws BackendError when there is no mpirun.
+// `grace` to end the rest; where no rank has begun within `start`, it is ended. Processes below
+// mpirun are killed, also those that left it, and its session folder is removed; after a SIGKILL
+// the next run removes it. Throws BackendError when there is no mpirun.
 struct MpirunLimits {
   Seconds grace, start;
 };
 [[nodiscard]] int run_mpirun(const std::vector<std::string>& launcher, RankCount ranks,
                              const std::vector<std::string>& program, const MpirunLimits& limits);
 
-// Said by each rank as it begins, to who started it by run_mpirun().
-void say_that_rank_has_begun();
+// What a rank of `program` says on standard error as it begins; nobody else sees it.
+inline constexpr std::string_view rank_has_begun = "paceline-worker has begun\n";
 
 }  // namespace paceline::real

@@ -119,9 +119,10 @@ Identity ask_who_this_is() {
   LineProcess worker({"paceline-worker", {executor_path("paceline-worker"), "--who"}, true});
   const auto answer = worker.listen(std::nullopt);
   const int status = worker.end();
-  if (status != 0) {
-    throw InputError({"the launcher's variables"}, complaint_of(worker.last_words()), "");
-  }
+  const std::string why = complaint_of(worker.last_words());
+  if (status == status_usage) throw InputError({"the launcher's variables"}, why, "");
+  if (status != 0)
+    throw BackendError("paceline-worker", why.empty() ? end_of(worker, status) : why);
   Identity identity;
   if (answer.line) std::istringstream(*answer.line) >> identity.rank >> identity.world_size;
   return identity;

@@ -190,10 +190,8 @@ int LineProcess::end() {
   if (error_ >= 0) {
     // What it still has to say must not block it.
     std::array<pollfd, 1> said{{{error_, POLLIN, 0}}};
-    while (error_ >= 0) {
-      (void)allows(Deadline(std::nullopt), said);
-      hear_out();
-    }
+    while (error_ >= 0 && allows(Deadline(std::nullopt), said)) hear_out();
+    close_once(error_);
   }
   int status = 0;
   while (!status_ && ::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -219,6 +217,7 @@ bool LineProcess::allows(const Deadline& deadline, std::array<pollfd, n>& files)
       if (file.revents != 0) return true;
     }
     if (stopped_max_) look_whether_stopped();
+    if (status_) return false;  // what it started may hold its files open
   }
 }
 

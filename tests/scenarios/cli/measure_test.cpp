@@ -134,6 +134,21 @@ TEST(Measure, HasShortFormsOfSettings) {
   EXPECT_EQ(result.at("context").at("settings"), settings);
 }
 
+// As the loader says it where memory is short: nothing that the user gave is wrong.
+TEST(Measure, BlamesTheMachineForAWorkerThatCannotBegin) {
+  const Folder folder;
+  std::filesystem::copy_file(PACELINE_BINARY, folder.path() / "paceline");
+  const std::string worker =
+      folder.write("paceline-worker",
+                   "#!/bin/sh\necho 'error while loading shared libraries: x.so' >&2; exit 127\n");
+  std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+  folder.write("scenario.yaml", two_ranks);
+  const Ended ended = run_program(
+      {(folder.path() / "paceline").string(), "measure", "scenario.yaml"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_EQ(ended.err, "paceline: paceline-worker: error while loading shared libraries: x.so\n");
+}
+
 TEST(Measure, WritesATableACsvAndATimeline) {
   const Folder folder;
   folder.write("scenario.yaml", two_ranks);

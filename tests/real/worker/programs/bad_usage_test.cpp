@@ -188,10 +188,44 @@ TEST(BadUsage, AnMpirunThatStartsNobody) {
   const test::Folder folder;
   const std::string script = folder.write("mpirun", "#!/bin/sh\nexec sleep 600\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  expect_one_line(worker({{"PATH", folder.path().string() + ":/usr/bin:/bin"}},
-                         {"--backend", "mpi", "--ranks", "2", "--timeout", "0.5s",
-                          "--connect-timeout", "0.5s"}),
-                  3, "mpirun has started no rank within 1 s");
+  for (const Variables& by : {Variables{{"PATH", folder.path().string() + ":/usr/bin:/bin"}},
+                              Variables{{"PACELINE_MPIRUN", script}}}) {
+    expect_one_line(worker(by, {"--backend", "mpi", "--ranks", "2", "--timeout", "0.5s",
+                                "--connect-timeout", "0.5s"}),
+                    3, "mpirun has started no rank within 1 s");
+  }
+}
+
+// MPI without its mpirun waits for a daemon of its own: here for one that says nothing, and ends
+// with the rank.
+TEST(BadUsage, AnMpiThatDoesNotBegin) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
+  const test::Folder folder;
+  const std::string daemon =
+      folder.write("orted",
+                   "#!/bin/sh\n"
+                   "while [ $1 != --singleton-died-pipe ]; do shift; done; exec cat /dev/fd/$2\n");
+  std::filesystem::permissions(daemon, std::filesystem::perms::owner_all);
+  const std::string scenario = folder.write("scenario.yaml", measured_scenario("mpi", "3"));
+  const std::string port = free_port();
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (const char* const rank : {"0", "1"}) {
+    Variables variables = rank_of(rank, "2", port);
+    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"}) {
+      variables[name] = rank;
+    }
+    variables["OMPI_COMM_WORLD_SIZE"] = "2";
+    variables["OPAL_BINDIR"] = folder.path();
+    ranks.push_back(std::make_unique<Program>(Start{
+        {PACELINE_BINARY, "measure", scenario, "--quiet", "--set", "real.timeout=1s"}, variables}));
+  }
+  std::string said;
+  for (const auto& rank : ranks) {
+    const Ended ended = rank->end();
+    EXPECT_EQ(ended.exit_code, 3) << ended.err;
+    said += ended.err;
+  }
+  EXPECT_NE(said.find("MPI_Init_thread: not done within "), std::string::npos) << said;
 }
 
 TEST(BadUsage, ARendezvousThatIsNone) {

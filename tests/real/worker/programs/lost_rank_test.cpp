@@ -104,6 +104,38 @@ INSTANTIATE_TEST_SUITE_P(All, LostProcess,
                                          Loss{"mpi", SIGSTOP, "2"}),
                          testing::PrintToStringParamName());
 
+// The process below `process` whose command line begins so.
+pid_t process_named(pid_t process, const std::string& name) {
+  for (const pid_t one : below(process)) {
+    const std::string command = text_of("/proc/" + std::to_string(one) + "/cmdline");
+    if (std::filesystem::path(command.c_str()).filename() == name) return one;
+  }
+  return 0;
+}
+
+// And what mpirun's supervisor had no time to remove, the next one removes.
+TEST_F(LostRank, IsLostWithMpirunOrWhoSupervisesIt) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "not built";
+  for (const auto& [name, said] :
+       {std::pair("mpirun", "mpirun was ended by signal 9 (Killed)"),
+        std::pair("paceline-worker",
+                  "paceline-worker, with all its ranks, was ended by signal 9 (Killed)")}) {
+    Program program({command("mpi", false), {}});
+    const auto ranks = ranks_in_steps(program.process(), 3, program.process());
+    ASSERT_FALSE(ranks.empty());
+    const pid_t process = process_named(program.process(), name);
+    ASSERT_NE(process, 0) << name;
+    const auto folders = session_folders(ranks);
+    EXPECT_EQ(folders.size(), 1U);
+    ::kill(process, SIGKILL);
+    expect_good_end(program, said);
+    Program next({{PACELINE_WORKER_BINARY, "--backend", "mpi", "--ranks", "1"},
+                  {{"PACELINE_MPIRUN", "true"}}});
+    EXPECT_EQ(next.end().exit_code, 0);
+    for (const auto& folder : folders) EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+  }
+}
+
 // In a testbed, a host a rank. What runs below the testbed's COMMAND is there until it ends.
 TEST_F(LostRank, IsNamedWhenItsLinkGoesDown) {
   if (::geteuid() != 0 || !std::filesystem::exists("/dev/net/tun")) GTEST_SKIP() << "no testbed";
