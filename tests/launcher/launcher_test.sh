@@ -179,6 +179,26 @@ says_why_it_failed() {
   expect message "$err" "paceline: PACELINE_PRESET is 'fast'; it can be *"
 }
 
+# A file that cannot be opened stands for a checkout that is read-only, which is none for root.
+says_that_nothing_can_be_written() {
+  touch models/3
+  rm build/release/.lock
+  mkdir build/release/.lock
+  run 3 ./paceline
+  expect message "$err" 'paceline: cannot build: */build/release cannot be written: Is a directory'
+  rmdir build/release/.lock
+  ln -s /dev/full build/release/.lock
+  run 3 ./paceline
+  expect message "$err" 'paceline: cannot build: */build/release cannot be written: No space left on device'
+  rm build/release/.lock
+  cp CMakeLists.txt "$work/CMakeLists.txt"
+  echo 'message(FATAL_ERROR "x.o: No space left on device")' >>CMakeLists.txt  # and has room again
+  run 3 ./paceline
+  expect message "$err" $'paceline: building ...\npaceline: the disk is full; the end of build/release/build.log:*'
+  cp "$work/CMakeLists.txt" CMakeLists.txt
+  run 0 ./paceline
+}
+
 has_every_preset() {
   local name
   # That of packages has no tests, and is for CMake alone.
@@ -222,6 +242,7 @@ notices_what_changed
 starts_from_anywhere
 installs_what_is_missing
 says_why_it_failed
+says_that_nothing_can_be_written
 has_every_preset
 waits_for_another_that_builds
 runs_what_the_guide_shows_of_cmake
