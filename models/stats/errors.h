@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "models/text/fields.h"
@@ -14,12 +15,18 @@ struct ErrorSummary {
   double bias = 0;  // the mean with its sign
 };
 
+// null: there is no point that it could be of.
+template <auto figure>
+constexpr auto of_points = [](const auto& summary) {
+  return summary.points == 0 ? std::nullopt : std::optional(summary.*figure);
+};
+
 constexpr auto fields_of(const ErrorSummary*) {
   return Fields(field("points", &ErrorSummary::points),
-                field("mean_absolute_percent", &ErrorSummary::mean_absolute),
-                field("median_absolute_percent", &ErrorSummary::median_absolute),
-                field("max_absolute_percent", &ErrorSummary::max_absolute),
-                field("bias_percent", &ErrorSummary::bias));
+                field("mean_absolute_percent", of_points<&ErrorSummary::mean_absolute>),
+                field("median_absolute_percent", of_points<&ErrorSummary::median_absolute>),
+                field("max_absolute_percent", of_points<&ErrorSummary::max_absolute>),
+                field("bias_percent", of_points<&ErrorSummary::bias>));
 }
 
 // Of signed errors, all in one unit. All zero for no errors.

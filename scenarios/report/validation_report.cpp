@@ -21,14 +21,22 @@ constexpr JudgedModel models[] = {{"paceline", &ValidationSummary::predicted},
                                   {"perfect scaling", &ValidationSummary::perfect_scaling},
                                   {"no overlap", &ValidationSummary::no_overlap}};
 
-void write_summary(std::ostream& out, const char* title, const ValidationSummary& summary) {
+// `failed`: points that might have been among these.
+void write_summary(std::ostream& out, const std::string& title, const ValidationSummary& summary,
+                   std::size_t failed) {
   out << '\n';
-  write_line(out, title);
+  write_line(out, failed == 0 ? title
+                              : fmt::format("{}; {} failed and {} not among them", title,
+                                            counted(failed, "point"), failed == 1 ? "is" : "are"));
   if (text_form(out).is_markdown) out << '\n';
   TextTable table({"model", "points", "mean |error|", "median", "max", "bias", "in 90% interval"},
                   1);
   for (const JudgedModel& model : models) {
     const stats::ErrorSummary& errors = summary.*model.summary;
+    if (errors.points == 0) {
+      table.add({model.name, "0", "", "", "", "", ""});
+      continue;
+    }
     table.add({model.name, std::to_string(errors.points),
                fmt::format("{:.1f}%", errors.mean_absolute),
                fmt::format("{:.1f}%", errors.median_absolute),
@@ -40,7 +48,7 @@ void write_summary(std::ostream& out, const char* title, const ValidationSummary
   table.write(out);
 }
 
-void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows) {
+void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows, std::size_t failed) {
   TextTable table({"scenario", "point", "measured/s", "predicted/s", "error", "perfect scaling",
                    "no overlap", "headline"},
                   2);
@@ -55,8 +63,8 @@ void write_tables(std::ostream& out, const std::vector<ValidationRow>& rows) {
   }
   table.write(out);
   write_summary(out, "headline: points measured at least 10% below perfect scaling",
-                summarise(rows, true));
-  write_summary(out, "all points", summarise(rows, false));
+                summarise(rows, true), failed);
+  write_summary(out, "all points", summarise(rows, false), failed);
 }
 
 std::vector<ValidatedLog> unfitted(std::vector<ValidatedLog> logs) {
@@ -125,7 +133,7 @@ LogSummary summary_of_predicted(const std::vector<ValidatedLog>& logs) {
 }
 
 void write_text(std::ostream& out, const Validation& made) {
-  if (!made.rows.empty()) write_tables(out, made.rows);
+  if (!made.rows.empty()) write_tables(out, made.rows, made.failed);
   Remarks remarks;
   for (const Validation::Contradicted& one : made.contradictions) {
     remarks.add(1, fmt::format("contradiction: {}: {}", one.scenario, one.found.sentence()));
@@ -159,26 +167,30 @@ constexpr auto fields_of(const ValidationRow*) {
       field("in_headline", &Row::in_headline));
 }
 
+template <class Summary>
+constexpr auto coverage = [](const Summary& one) {
+  return one.predicted.points == 0 ? std::nullopt : std::optional(one.coverage_percent);
+};
+
 constexpr auto fields_of(const ValidationSummary*) {
   using Summary = ValidationSummary;
-  return Fields(field("paceline", &Summary::predicted),
-                field("perfect scaling", &Summary::perfect_scaling),
-                field("no overlap", &Summary::no_overlap),
-                field("coverage_percent", &Summary::coverage_percent));
+  return Fields(
+      field("paceline", &Summary::predicted), field("perfect scaling", &Summary::perfect_scaling),
+      field("no overlap", &Summary::no_overlap), field("coverage_percent", coverage<Summary>));
 }
 
 constexpr auto fields_of(const RatioSummary*) {
   return Fields(field("points", &RatioSummary::points),
-                field("geometric_mean_percent", &RatioSummary::geometric_mean),
-                field("median_percent", &RatioSummary::median),
-                field("max_percent", &RatioSummary::largest),
-                field("bias_percent", &RatioSummary::bias));
+                field("geometric_mean_percent", stats::of_points<&RatioSummary::geometric_mean>),
+                field("median_percent", stats::of_points<&RatioSummary::median>),
+                field("max_percent", stats::of_points<&RatioSummary::largest>),
+                field("bias_percent", stats::of_points<&RatioSummary::bias>));
 }
 
 constexpr auto fields_of(const LogSummary*) {
   return Fields(field("paceline", &LogSummary::predicted),
                 field("largest fitted table", &LogSummary::copied),
-                field("coverage_percent", &LogSummary::coverage_percent));
+                field("coverage_percent", coverage<LogSummary>));
 }
 
 constexpr auto fields_of(const LogRow*) {
@@ -221,7 +233,7 @@ constexpr auto fields_of(const Validation*) {
   };
   return Fields(
       constant("schema", "paceline.validation/1"), field("complete", &Validation::is_complete),
-      field("rows", &Validation::rows),
+      field("failed", &Validation::failed), field("rows", &Validation::rows),
       field("headline", [](const Validation& made) { return summarise(made.rows, true); }),
       field("all", [](const Validation& made) { return summarise(made.rows, false); }),
       optional_field("checks", &Validation::checks),

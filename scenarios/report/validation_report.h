@@ -27,6 +27,7 @@ struct Validation {
   std::vector<ValidationRow> rows;
   std::vector<Contradicted> contradictions;
   bool is_complete = true;  // no scenario is missing
+  std::size_t failed = 0;   // points without a prediction, which have no row
   std::size_t scenarios = 0;
   std::vector<Checked> checks;
   std::vector<std::pair<std::string, std::size_t>> assumptions;  // and of how many scenarios

@@ -118,6 +118,7 @@ int add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes
       continue;
     }
     complain(fmt::format("{}: {}", file.path(), outcome.failure->why));
+    ++made.failed;
     exit_code = std::max(exit_code, exit_environment);
   }
   const auto of_file = validation_rows(file, outcomes);
@@ -214,7 +215,6 @@ int run_left_out(Options& options) {
                      "write --leave-out source");
   }
   const std::vector<Settings> candidates = candidates_of(options.choices);
-  int exit_code = exit_done;
   std::vector<RowsBySource> judged;
   std::vector<ValidationRow> first;
   // By priors alone: what is known of a source is the judge's to choose.
@@ -224,7 +224,11 @@ int run_left_out(Options& options) {
     ValidatedScenarios made = validated(options, candidate, run_options);
     // Nothing can be said without any of them.
     if (!made.validation.is_complete) throw Stopped();
-    exit_code = std::max(exit_code, made.exit_code);
+    // Without one of them the others might choose something else.
+    if (made.exit_code != exit_done) {
+      complain("--leave-out judges nothing where a point failed");
+      return made.exit_code;
+    }
     const std::vector<ValidationRow> rows = std::move(made.validation.rows);
     if (judged.empty()) first = rows;
     expect_same_rows(rows, first, candidate);
@@ -241,8 +245,7 @@ int run_left_out(Options& options) {
   for (const Settings& candidate : candidates) names.push_back(text_of(candidate));
   options.output.write([&](std::ostream& out) { write_table(out, left_out, names); },
                        [&](std::ostream& out) { write_json(out, left_out, names); }, page_title);
-  return std::max(exit_code,
-                  check_mean("steps", left_out.mean_percent, options.max_mean_error_percent));
+  return check_mean("steps", left_out.mean_percent, options.max_mean_error_percent);
 }
 
 int run(Options& options) {

@@ -175,6 +175,46 @@ TEST_F(Executor, EndsAnExplanationThatItLeavesWithoutAPart) {
   }
 }
 
+// The rows that are left are judged, with how many are missing beside their means; none is a mean
+// of 0, and nobody chooses by them what is best for others.
+TEST_F(Executor, IsMissedWhereAValidationLosesPoints) {
+  const auto write = [&](const char* name, const char* by) {
+    folder_.write(name, changed(changed(small_scenario, "fidelity: folded", "fidelity: flow"), "",
+                                std::string("sweep: {gpus: [2, 4]}\nmeasured:\n  source: a test\n"
+                                            "  by: ") +
+                                    by +
+                                    "\n  points: [{gpus: 2, throughput: 2200 samples/s}, "
+                                    "{gpus: 4, throughput: 3500 samples/s}]\n"));
+  };
+  write("one.yaml", "one");
+  write("other.yaml", "other");
+  fs::rename(folder_.path() / "paceline-sim", folder_.path() / "simgrid");
+  const auto validated = [&](const std::string& loses, std::vector<std::string> more) {
+    replace_executor("while read line; do case $line in " + loses +
+                     ") exit 1;; esac; echo \"$line\" | ./simgrid; done\n");
+    std::vector<std::string> words{program(), "validate", "one.yaml", "other.yaml", "--jobs", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words, folder_.path());
+  };
+  const std::string of_four = "*'\"nodes\":2,'*", of_all = "*";
+  const Ended some = validated(of_four, {});
+  EXPECT_EQ(some.exit_code, 3) << some.err;
+  EXPECT_NE(some.out.find("all points; 2 points failed and are not among them"), std::string::npos)
+      << some.out;
+  EXPECT_EQ(some.out.find(" 0.0%"), std::string::npos) << some.out;
+  const json lost = json::parse(validated(of_four, {"--json", "-"}).out);
+  EXPECT_EQ(lost.at("failed"), 2);
+  EXPECT_EQ(lost.at("all").at("paceline").at("points"), 2);
+  EXPECT_TRUE(lost.at("headline").at("paceline").at("mean_absolute_percent").is_null());
+  const Ended none = validated(of_all, {"--json", "-"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_EQ(none.out, "");
+  const Ended chosen = validated(of_four, {"--leave-out", "source"});
+  EXPECT_EQ(chosen.exit_code, 3);
+  EXPECT_EQ(chosen.out, "");
+  EXPECT_NE(chosen.err.find("judges nothing where a point failed"), std::string::npos);
+}
+
 // The exit code is that of the machine's trouble, though another point was refused before.
 TEST_F(Executor, IsToBlameBeforeARefusal) {
   replace_executor(

@@ -63,9 +63,10 @@ function lead(content) {
   const ours = content.headline?.paceline;
   if (!ours || !isNumber(ours.mean_absolute_percent)) return null;
   const coverage = content.headline.coverage_percent;
+  const failed = content.failed > 0 ? ` Points that failed and are not among them: ${content.failed}.` : '';
   return html('p', {class: 'lead'}, `Predictions differ from ${print('count', ours.points)} measured points by ${
     percent(ours.mean_absolute_percent)} on average${isNumber(coverage) ?
-      `; ${percent(coverage)} of the points are inside their 90 % intervals` : ''}.`);
+      `; ${percent(coverage)} of the points are inside their 90 % intervals` : ''}.${failed}`);
 }
 
 export function validationSection(content, {id}) {
