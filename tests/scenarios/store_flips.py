@@ -12,7 +12,6 @@ were refused. Exit code 1 when there is one.
 import json
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,7 +54,8 @@ def main():
 
         def run(*words):
             try:
-                return subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=ENDS_WITHIN_S)
+                return subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, errors="replace",
+                                      timeout=ENDS_WITHIN_S)
             except subprocess.TimeoutExpired:
                 return subprocess.CompletedProcess(words, "none: it hangs", "", "")
 
@@ -64,7 +64,7 @@ def main():
             if ended.returncode != 0:
                 return ended, None
             said = json.loads(ended.stdout)
-            return ended, ((folder / "s.csv").read_text(), said["best"], said["asked"], said["new"] + said["known"])
+            return ended, ((folder / "s.csv").read_bytes(), said["best"], said["asked"], said["new"] + said["known"])
 
         def reported(store):
             ended = run("report", store, "-o", "-", "--title", "t")
@@ -95,7 +95,6 @@ def main():
                 if is_refused or (ended.returncode == 0 and made == right[what]):
                     continue
                 wrong += 1
-                shutil.copy(folder / "s.db", pathlib.Path(tempfile.gettempdir()) / f"flip-{number}.db")
                 print(f"flip {number}, {what}: exit code {ended.returncode}, {lines[:2]}", flush=True)
         print(f"{flips} flips of {len(whole)} bytes; refused: {refused}; neither refused nor right: {wrong}")
         sys.exit(wrong > 0)
