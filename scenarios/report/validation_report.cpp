@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "models/text/json_writer.h"
+#include "models/text/number.h"
 #include "scenarios/remarks.h"
 #include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
