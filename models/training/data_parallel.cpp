@@ -64,8 +64,7 @@ class DataParallelStep {
       forward();
       backward();
     }
-    last_ = {
-        step_.operation("optimizer", OperationKind::optimizer, request_.workload.optimizer, last_)};
+    last_ = {step_.optimizer("optimizer", request_.workload.optimizer, last_)};
     step_.only_on(first_gpu, last_.front());
     return step_.take();
   }

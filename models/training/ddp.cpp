@@ -331,8 +331,8 @@ void update_in_parts(StepBuilder& step, const StrategyRequest& request, bool are
     most = std::max(most, count);
   }
   const double share = all == 0 ? 1 : static_cast<double>(most) / static_cast<double>(all);
-  const OperationId updated = step.operation("optimizer", OperationKind::optimizer,
-                                             request.workload.optimizer * share, std::move(after));
+  const OperationId updated =
+      step.optimizer("optimizer", request.workload.optimizer * share, std::move(after));
   for (std::uint32_t owner = 0; owner < parts.size(); ++owner) {
     std::map<DataType, ElementCount> buckets;
     for (const std::size_t i : parts[owner]) {

@@ -285,11 +285,15 @@ class Stage3Step {
                     std::exchange(gathered, {}));
     }
     const bool is_again = visit.kind == VisitKind::recompute;
+    const bool is_backward = visit.kind == VisitKind::backward;
+    const workload::Launches& launches = request_.common.host.launches;
+    const Seconds launch = is_backward ? launches.backward : launches.forward;
     step_.operation(is_again ? layer.name + " again" : layer.name,
                     is_forward ? OperationKind::forward : OperationKind::backward,
-                    visit.kind == VisitKind::backward ? backwards_[*visit.layer] : layer.forward,
-                    gathered);
-    if (visit.kind != VisitKind::backward || layer.parameters.empty()) return;
+                    is_backward ? backwards_[*visit.layer] : layer.forward,
+                    layer.has_kernels ? launch : Seconds(0), gathered);
+    if (!is_backward || layer.parameters.empty()) return;
+    step_.hooks(layer.name, layer.parameters.size());
     buckets_.collect_layer(layer, firsts_[*visit.layer]);
   }
 
@@ -355,8 +359,8 @@ class Stage3Step {
 
   // The optimizer of each rank's shards, and the tensors that all ranks keep.
   void update() {
-    const OperationId updated = step_.operation("optimizer", OperationKind::optimizer,
-                                                request_.workload.optimizer * (1.0 / ranks_), {});
+    const OperationId updated =
+        step_.optimizer("optimizer", request_.workload.optimizer * (1.0 / ranks_), {});
     for (std::size_t i = 0; i < step_.tensors().size(); ++i) {
       if (!plan_.is_persistent[i]) continue;
       const ParameterTensor& tensor = step_.tensors()[i];

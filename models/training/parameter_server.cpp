@@ -321,8 +321,7 @@ class ParameterServerStep {
     }
     step_.host_waits_for(all);  // synchronize() of byteps/torch/ops.py returns when it is done
     step_.copies("divide", step_.tensors(), 2, all);
-    step_.operation("optimizer", OperationKind::optimizer, request_.workload.optimizer,
-                    std::move(all));
+    step_.optimizer("optimizer", request_.workload.optimizer, std::move(all));
   }
 
   // The optimizer's part of a layer is that of its parameters.
@@ -341,13 +340,11 @@ class ParameterServerStep {
       }
       if (!layer.parameters.empty()) {
         step_.copies(layer.name + " divide", layer.parameters, 2, after);
-        step_.operation(
-            layer.name + " optimizer", OperationKind::optimizer,
-            request_.workload.optimizer *
-                (parameters / static_cast<double>(std::max<std::uint64_t>(1, all.value()))),
-            {});
+        const double part =
+            parameters / static_cast<double>(std::max<std::uint64_t>(1, all.value()));
+        step_.optimizer(layer.name + " optimizer", request_.workload.optimizer * part, {}, part);
       }
-      step_.operation(layer.name, OperationKind::forward, layer.forward, {});
+      step_.layers(layer.name, OperationKind::forward, layer.forward, {&layer, 1}, {});
       first += layer.parameters.size();
     }
   }

@@ -32,19 +32,31 @@ std::optional<OperationId> StepBuilder::input() {
 void StepBuilder::forward(std::vector<OperationId> after) {
   input();
   if (settings_.gradient_accumulation > 1) {
-    const std::uint32_t passes = settings_.gradient_accumulation - 1;
-    if (settings_.host.per_operation == Seconds(0)) {
-      compute("passes without reduction", OperationKind::forward,
-              (workload_.forward() + workload_.backward()) * static_cast<double>(passes),
-              std::exchange(after, {}));
-    } else {
-      for (std::uint32_t pass = 0; pass < passes; ++pass) {
-        forward_pass(std::exchange(after, {}));
-        layers("backward", OperationKind::backward, workload_.backward(), workload_.layers, {});
-      }
-    }
+    passes_without_reduction(settings_.gradient_accumulation - 1, std::exchange(after, {}));
   }
   forward_pass(std::move(after));
+}
+
+// With launches the first and the last of them are as they are, as what bounds passes in between
+// bounds one of these: each adds as much to launches and to kernels.
+void StepBuilder::passes_without_reduction(std::uint32_t passes, std::vector<OperationId> after) {
+  const bool has_launches = settings_.host.launches.any();
+  const std::uint32_t alone = has_launches ? std::min(passes, 2U) : 0;
+  const double together = passes - alone;
+  const auto pass = [&] {
+    forward_pass(std::exchange(after, {}));
+    layers("backward", OperationKind::backward, workload_.backward(), workload_.layers, {});
+  };
+  if (alone > 0) pass();
+  if (together > 0) {
+    compute("passes without reduction", OperationKind::forward,
+            (workload_.forward() + workload_.backward()) * together, std::exchange(after, {}));
+  }
+  if (alone < 2) return;
+  const workload::Launches& launches = settings_.host.launches;
+  const Seconds a_pass = workload_.launch_time(1, launches) - launches.optimizer;
+  launched("passes without reduction", a_pass * together, {});
+  pass();
 }
 
 void StepBuilder::forward_pass(std::vector<OperationId> after) {
@@ -74,7 +86,7 @@ void StepBuilder::backward_with(const GradientsReady* gradients_ready) {
     hooks(layer.name, layer.parameters.size());
     (*gradients_ready)(layer, tensors_left, done);
   }
-  const bool is_launched = layers_left > 0 && settings_.host.per_operation > Seconds(0);
+  const bool is_launched = layers_left > 0 && settings_.host.launches.any();
   if (time == Seconds(0) && !is_launched) return;
   layers("backward", OperationKind::backward, time, all.first(layers_left), {});
 }
@@ -82,21 +94,32 @@ void StepBuilder::backward_with(const GradientsReady* gradients_ready) {
 OperationId StepBuilder::layers(std::string name, OperationKind kind, Seconds time,
                                 std::span<const TimedLayer> layers,
                                 std::vector<OperationId> after) {
-  if (settings_.host.per_operation == Seconds(0) || layers.size() <= 1) {
-    return operation(std::move(name), kind, time, std::move(after));
-  }
+  const workload::Launches& launches = settings_.host.launches;
   const bool is_forward = kind == OperationKind::forward;
+  const auto launch_of = [&](const TimedLayer& layer) {
+    return is_forward ? launches.of_forward(layer) : launches.of_backward(layer);
+  };
+  if (!launches.any() || layers.size() <= 1) {
+    const Seconds launch = layers.empty() ? Seconds(0) : launch_of(layers.front());
+    return operation(std::move(name), kind, time, launch, std::move(after));
+  }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const TimedLayer& layer = layers[is_forward ? i : layers.size() - 1 - i];
-    operation(layer.name, kind, is_forward ? layer.forward : layer.backward,
+    operation(layer.name, kind, is_forward ? layer.forward : layer.backward, launch_of(layer),
               std::exchange(after, {}));
   }
   return last();
 }
 
+OperationId StepBuilder::optimizer(std::string name, Seconds time, std::vector<OperationId> after,
+                                   double part) {
+  return operation(std::move(name), OperationKind::optimizer, time,
+                   settings_.host.launches.optimizer * part, std::move(after));
+}
+
 OperationId StepBuilder::operation(std::string name, OperationKind kind, Seconds time,
-                                   std::vector<OperationId> after) {
-  after = launched(name, settings_.host.per_operation, std::move(after));
+                                   Seconds launch, std::vector<OperationId> after) {
+  after = launched(name, launch, std::move(after));
   last_compute_ = program_.add({std::move(name), kind, compute_, std::move(after), time});
   return *last_compute_;
 }
@@ -137,7 +160,8 @@ std::vector<OperationId> StepBuilder::launched(const std::string& name, Seconds 
   }
   if (time > Seconds(0)) {
     if (!host_) {
-      host_ = settings_.host.computes ? compute_ : program_.add_lane({"host", LaneKind::host});
+      host_ = settings_.host.launches.take_turns ? compute_
+                                                 : program_.add_lane({"host", LaneKind::host});
     }
     last_launch_ = program_.add(
         {name + " launch", OperationKind::launch, *host_, std::exchange(host_held_by_, {}), time});
@@ -228,7 +252,7 @@ void StepBuilder::cast_back(const Bucket& bucket, OperationId reduced) {
 }
 
 StepProgram StepBuilder::finish(std::vector<OperationId> after) {
-  operation("optimizer", OperationKind::optimizer, workload_.optimizer, std::move(after));
+  optimizer("optimizer", workload_.optimizer, std::move(after));
   return std::move(program_);
 }
 

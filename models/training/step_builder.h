@@ -44,8 +44,11 @@ class StepBuilder {
   OperationId layers(std::string name, OperationKind kind, Seconds time,
                      std::span<const workload::TimedLayer> layers, std::vector<OperationId> after);
   // Appends an operation of the model, which the host launches.
-  OperationId operation(std::string name, OperationKind kind, Seconds time,
+  OperationId operation(std::string name, OperationKind kind, Seconds time, Seconds launch,
                         std::vector<OperationId> after);
+  // Appends the optimizer of some parameters, which the host launches: `part` of all its kernels.
+  OperationId optimizer(std::string name, Seconds time, std::vector<OperationId> after,
+                        double part = 1);
 
   // Appends kernels on the compute lane, one per tensor, each moving `passes` times its bytes.
   OperationId copies(std::string name, std::span<const workload::ParameterTensor> tensors,
@@ -64,6 +67,10 @@ class StepBuilder {
 
   // Appends the hooks of so many gradients; `backward` appends those of its layers itself.
   void hooks(const std::string& name, std::size_t gradients);
+  // Appends those of a sharded module's forward.
+  void unit_hooks(const std::string& name) {
+    launched(name + " hooks", settings_.host.per_unit, {});
+  }
   // Makes the host wait for these before it launches anything else.
   void host_waits_for(const std::vector<OperationId>& ids);
   // `after` and everything that the host has done so far: for an operation of another thread.
@@ -110,6 +117,7 @@ class StepBuilder {
   [[nodiscard]] const std::vector<workload::ParameterTensor>& tensors() const { return tensors_; }
 
  private:
+  void passes_without_reduction(std::uint32_t passes, std::vector<OperationId> after);
   void backward_with(const GradientsReady* gradients_ready);
   // Appends the launch; returns what the launched operation comes after.
   std::vector<OperationId> launched(const std::string& name, Seconds time,

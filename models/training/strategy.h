@@ -27,17 +27,25 @@ struct TracedWork;
 // the host is never late, and programs have no lane for it.
 //   - The thread launches in the program's order: each operation of the model (a layer's forward,
 //     its backward, the optimizer), then the hooks of a wrapper for the layer's gradients, with
-//     their copies and casts, and each call.
+//     their copies and casts, and each call. What a strategy divides among ranks is bytes and
+//     flops, never launches.
 //   - A step begins with nothing launched, as if each read its loss; the input blocks the thread.
 //   - Calls by other threads (`horovod`, `parameter_server`) cost those threads per_call.
 struct HostCosts {
-  Seconds per_operation, per_gradient, per_call;  // not below 0
-  // Ranks compute on the host's CPUs: launches and compute take turns on one lane.
-  bool computes = false;
+  workload::Launches launches;
+  Seconds per_gradient, per_call;  // not below 0
+  Seconds per_unit = {};           // in the hooks of a sharded module's forward
 
   [[nodiscard]] bool any() const {
-    return std::max({per_operation, per_gradient, per_call}) > Seconds(0);
+    return launches.any() || std::max({per_gradient, per_call, per_unit}) > Seconds(0);
   }
+};
+
+// What those of a strategy take, where the host's launches are modelled and no key says other. As
+// measured beside an H100: DDP's backward 10 to 25 us a gradient and 40 us a bucket
+// (tests/gpu/RESULTS.md).
+struct HookTimes {
+  Seconds per_gradient{17e-6}, per_call{40e-6}, per_unit{0};
 };
 
 // Settings that every strategy has.
@@ -137,7 +145,8 @@ struct Strategy {
   // It moves data by CUDA's copies, which take no lanes over a GPU between two.
   bool copies = false;
   Servers (*servers)(const StrategyRequest&) = nullptr;  // null: none
-  std::span<const TriedKey> tries = {};                  // how it joins gradients, above all
+  HookTimes hooks = {};
+  std::span<const TriedKey> tries = {};  // how it joins gradients, above all
 };
 
 [[nodiscard]] std::span<const Strategy* const> strategies();

@@ -17,9 +17,8 @@ namespace paceline::workload {
 // that flops / (quantity x multiprocessors x clock): what feeds the units (registers, shared
 // memory, caches) goes by the clock, and not by the peak of tensor cores. Multiprocessors x clock
 // is the fp32 peak over twice the fp32 lanes. A layer takes that or its memory traffic, whichever
-// is longer; attention its products and then its traffic, kernels of their own. A step takes its
-// kernels or their launches, whichever is longer: p-norm of both, p = 4, as neither hides all of
-// the other when they are alike.
+// is longer; attention its products and then its traffic, kernels of their own. A host launches
+// layer after layer, which wait for that (Launches).
 enum class Quantity : std::uint8_t {
   // FLOPs a multiprocessor and clock.
   convolution_fp32,
@@ -81,9 +80,9 @@ inline constexpr double host_spread = 0.5;
 [[nodiscard]] Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> layers,
                                      const Device& device, const Attained& attained);
 
-// What the host takes to launch a step's kernels, `passes` times forward and backward.
-[[nodiscard]] Seconds launch_time(const Network& network, std::uint32_t passes,
-                                  const Attained& attained);
+// Of these layers. Of what a layer takes 0.45 is its forward's, as much its backward's, and the
+// rest its part of the optimizer: measured of five networks beside an H100 (tests/gpu/RESULTS.md).
+[[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained);
 
 // A step of one GPU without a wrapper. nullopt for its optimizer: none is counted.
 struct OneGpu {
@@ -93,13 +92,7 @@ struct OneGpu {
   const Device& device;
   std::optional<Optimizer> optimizer = {};
 };
-struct OneGpuStep {
-  Seconds kernels;   // with the optimizer's
-  Seconds launches;  // of the host, beside them
-
-  [[nodiscard]] Seconds step() const;
-};
-[[nodiscard]] OneGpuStep one_gpu_step(const OneGpu& run, const Attained& attained);
+[[nodiscard]] Seconds one_gpu_step(const OneGpu& run, const Attained& attained);
 
 // How much the logarithm of that step grows when one quantity grows by its spread. Launches: by
 // theirs and that of hosts.

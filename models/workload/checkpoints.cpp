@@ -39,8 +39,13 @@ std::vector<Block> blocks_of(std::span<const TimedLayer> layers) { return blocks
 void recompute(std::span<TimedLayer> layers, Checkpoints checkpoints) {
   for (const Segment& segment : segments_of(blocks_of(layers), checkpoints)) {
     Seconds forward;
-    for (std::size_t i = segment.begin; i < segment.end; ++i) forward += layers[i].forward;
+    std::uint32_t launched = 0;
+    for (std::size_t i = segment.begin; i < segment.end; ++i) {
+      forward += layers[i].forward;
+      if (layers[i].has_kernels) ++launched;
+    }
     layers[segment.end - 1].backward += forward;
+    layers[segment.end - 1].recomputed = launched;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "models/workload/workload.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "models/contract.h"
 
@@ -66,17 +67,93 @@ Seconds Workload::backward() const {
   return total;
 }
 
-Seconds Workload::one_gpu_step(std::uint32_t passes) const {
-  return input + (forward() + backward()) * passes + optimizer;
+Seconds Launches::of_forward(const TimedLayer& layer) const {
+  return layer.has_kernels ? forward : Seconds(0);
 }
 
-std::optional<double> factor_to(const Workload& workload, std::uint32_t passes, Seconds target,
-                                bool scale_optimizer) {
-  Seconds scaled = (workload.forward() + workload.backward()) * passes;
-  if (scale_optimizer) scaled += workload.optimizer;
-  const Seconds fixed = workload.one_gpu_step(passes) - scaled;
-  if (target <= fixed || scaled <= Seconds(0)) return std::nullopt;
-  return (target - fixed) / scaled;
+Seconds Launches::of_backward(const TimedLayer& layer) const {
+  return (layer.has_kernels ? backward : Seconds(0)) + forward * layer.recomputed;
+}
+
+Seconds Workload::launch_time(std::uint32_t passes, const Launches& launches) const {
+  Seconds a_pass;
+  for (const TimedLayer& layer : layers) {
+    a_pass += launches.of_forward(layer) + launches.of_backward(layer);
+  }
+  return a_pass * passes + launches.optimizer;
+}
+
+namespace {
+
+// The step with kernels of the passes and of the optimizer so many times as long.
+Seconds step_with(const Workload& workload, std::uint32_t passes, const Launches& launches,
+                  double kernels = 1, double optimizer = 1) {
+  const Seconds a_pass = (workload.forward() + workload.backward()) * kernels;
+  const Seconds updates = workload.optimizer * optimizer;
+  const Seconds launch_time = workload.launch_time(passes, launches);
+  if (!launches.any() || launches.take_turns) {
+    return workload.input + a_pass * passes + updates + launch_time;
+  }
+  Seconds launched = workload.input, ran = workload.input;
+  const auto run = [&](Seconds launch, Seconds takes) {
+    launched += launch;
+    ran = std::max(ran, launched) + takes;
+  };
+  for (std::uint32_t pass = 0; pass < passes; ++pass) {
+    for (const TimedLayer& layer : workload.layers) {
+      run(launches.of_forward(layer), layer.forward * kernels);
+    }
+    for (const TimedLayer& layer : workload.layers | std::views::reverse) {
+      run(launches.of_backward(layer), layer.backward * kernels);
+    }
+    if (pass > 0 || passes < 3) continue;
+    // What bounds passes in between bounds the first or the last, as each adds the same to both.
+    pass = passes - 2;
+    launched += (launch_time - launches.optimizer) * ((passes - 2.0) / passes);
+    ran += a_pass * (passes - 2);
+  }
+  run(launches.optimizer, updates);
+  return ran;
+}
+
+// What bounds the step changes by `factor`, the other no more than it must to bound no more.
+OneGpuFactors factors_at(double factor, double kernels, double launches, bool launches_given) {
+  if (launches_given || launches <= 0) return {factor, 1};
+  if (kernels >= launches) return {factor, std::min(1.0, factor * kernels / launches)};
+  return {std::min(1.0, factor * launches / kernels), factor};
+}
+
+}  // namespace
+
+Seconds Workload::one_gpu_step(std::uint32_t passes, const Launches& launches) const {
+  return step_with(*this, passes, launches);
+}
+
+std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target, const Workload& workload,
+                                        const Launches& launches) {
+  Seconds scaled = (workload.forward() + workload.backward()) * target.passes;
+  if (target.scale_optimizer) scaled += workload.optimizer;
+  if (scaled <= Seconds(0)) return std::nullopt;
+  const Seconds step = workload.one_gpu_step(target.passes);
+  const Seconds launched = workload.launch_time(target.passes, launches);
+  const auto at = [&](double factor) {
+    return factors_at(factor, (step - workload.input).value(), launched.value(),
+                      target.launches_given);
+  };
+  const auto step_at = [&](double factor) {
+    const OneGpuFactors by = at(factor);
+    return step_with(workload, target.passes, launches.times(by.launches), by.kernels,
+                     target.scale_optimizer ? by.kernels : 1);
+  };
+  if (target.step <= step_at(0)) return std::nullopt;
+  if (!launches.any()) return OneGpuFactors{(target.step - step) / scaled + 1, 1};
+  double least = 0, most = 1;
+  while (step_at(most) < target.step) most *= 2;
+  for (int halving = 0; halving < 60; ++halving) {
+    const double half = (least + most) / 2;
+    (step_at(half) < target.step ? least : most) = half;
+  }
+  return at(most);
 }
 
 void scale(Workload& workload, double factor, bool scale_optimizer) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -143,6 +144,23 @@ struct TimedLayer {
   std::vector<ParameterTensor> parameters;
   std::vector<BufferTensor> buffers;
   Block block = {};
+  bool has_kernels = true;       // of its own, which the host launches
+  std::uint32_t recomputed = 0;  // layers whose forward runs again in its backward
+};
+
+// What a host's thread takes to launch a step's kernels on its GPU, which runs what was launched
+// before. All 0: the host is never late.
+struct Launches {
+  Seconds forward, backward;  // of a layer, a pass
+  Seconds optimizer;          // of all its kernels
+  bool take_turns = false;    // with compute, which is the host's own
+
+  [[nodiscard]] bool any() const { return std::max({forward, backward, optimizer}) > Seconds(0); }
+  [[nodiscard]] Seconds of_forward(const TimedLayer& layer) const;
+  [[nodiscard]] Seconds of_backward(const TimedLayer& layer) const;
+  [[nodiscard]] Launches times(double factor) const {
+    return {forward * factor, backward * factor, optimizer * factor, take_turns};
+  }
 };
 
 // One rank's share of a step, before any strategy adds communication.
@@ -158,14 +176,32 @@ struct Workload {
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
-  // The plain model on one GPU: input, `passes` times forward and backward, optimizer.
-  [[nodiscard]] Seconds one_gpu_step(std::uint32_t passes) const;
+  // The plain model on one GPU: input, `passes` times forward and backward, optimizer. With
+  // launches, which wait for the input, each layer runs when it is launched and the one before is
+  // done: as the scheduler of steps has it (models/training/scheduler.h).
+  [[nodiscard]] Seconds one_gpu_step(std::uint32_t passes, const Launches& launches = {}) const;
+  // What the host takes to launch all of that.
+  [[nodiscard]] Seconds launch_time(std::uint32_t passes, const Launches& launches) const;
 };
 
-// The factor by which forward, backward and, on request, optimizer take longer where the one-GPU
-// step of `passes` takes `target`; nullopt when the other parts already take longer.
-[[nodiscard]] std::optional<double> factor_to(const Workload& workload, std::uint32_t passes,
-                                              Seconds target, bool scale_optimizer);
+// By how much kernels of forward and backward, on request those of the optimizer, and launches take
+// longer than modelled.
+struct OneGpuFactors {
+  double kernels = 1, launches = 1;
+};
+
+// Those with which the one-GPU step of `passes` takes `target`: what bounds the step, kernels or
+// launches, changes, and the other only where it would bound the step then. Launches that are
+// `given` stay. nullopt: what stays takes longer by itself.
+struct OneGpuTarget {
+  std::uint32_t passes;
+  Seconds step;
+  bool scale_optimizer;
+  bool launches_given;
+};
+[[nodiscard]] std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target,
+                                                      const Workload& workload,
+                                                      const Launches& launches);
 void scale(Workload& workload, double factor, bool scale_optimizer);
 
 // What a step of one GPU took with so many samples a pass.

@@ -249,10 +249,9 @@ Remarks remarks_on(const Advice& advice) {
                 fmt::format("host: kernel launches take {} of the step (training.host)",
                             to_text(launches)));
   } else {
-    remarks.add(
-        weight::host,
-        "host: CPU overhead is not modelled; kernel-launch and wrapper time counts only where "
-        "training.host gives it, so small models may be slower than predicted");
+    remarks.add(weight::host,
+                "host: kernels hide their launches; what a wrapper's hooks take counts only where "
+                "training.host gives it, so small models may be slower than predicted");
   }
   add_calls(remarks, advice.limits);
   remarks.assume(outcome.assumptions);

@@ -20,8 +20,10 @@ Seconds compute_of(const Scenario& scenario) {
   if (scenario.one_gpu_is_wrapped || scenario.traced) return Seconds(0);
   const workload::Workload& work = scenario.workload;
   Assumptions unsaid;
-  const double passes = scenario.training.gradient_accumulation;
-  return work.input + (work.forward() + work.backward()) * passes * slowest_rank(scenario, unsaid);
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const double slower = slowest_rank(scenario, unsaid);
+  return work.input + std::max((work.forward() + work.backward()) * passes * slower,
+                               work.launch_time(passes, scenario.training.host.launches));
 }
 
 // The least, with that probability, that a step's logarithm exceeds its compute's, where calls add

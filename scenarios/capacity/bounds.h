@@ -8,10 +8,11 @@ namespace paceline::capacity {
 
 // The least time of the scenario's step with that probability, whatever buckets and collectives.
 // The longer of
-//   - all passes' forward and backward of the slowest rank; ranks may share an optimizer, which is
-//     left out. Its interval is no narrower than what one GPU's speed, the cost of several and a
-//     row's own leave of it: a step exp(d) times its compute follows that by 1 - 4 d at least, as
-//     responses are looked at up to a quarter (predict/composition.cpp).
+//   - all passes' forward and backward of the slowest rank, or all launches; ranks may share an
+//     optimizer's kernels, which are left out. Its interval is no narrower than what one GPU's
+//     speed, the cost of several and a row's own leave of it: a step exp(d) times its compute
+//     follows that by 1 - 4 d at least, as responses are looked at up to a quarter
+//     (predict/composition.cpp).
 //   - all gradients' bytes, once, through a node's NICs at full rate, where nodes are several:
 //     no all-reduce has a node send or receive less.
 // Precondition: the belief is not conditioned; the probability is a half or more.

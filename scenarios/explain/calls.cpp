@@ -283,7 +283,7 @@ std::optional<Change> no_host(const ExplainedPoint& point) {
   const auto none = [&](Seconds cost, const char* key) {
     if (cost > Seconds(0)) made.settings.push_back({key, "0us"});
   };
-  none(host.per_operation, "training.host.per_operation");
+  none(host.launches.forward, "training.host.per_operation");
   none(host.per_gradient, "training.host.per_gradient");
   none(host.per_call, "training.host.per_call");
   if (made.settings.empty()) return std::nullopt;

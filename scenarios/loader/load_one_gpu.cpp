@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -215,45 +216,61 @@ void assume_timed_layers(Section& section, bool optimizer_modelled, Scenario& sc
   scenario.compute_ratio = compute_of_other_batch;
 }
 
-// From here on a step takes a tenth longer than its kernels: (1 + 0.83^4)^(1/4) = 1.10.
-constexpr double launches_count = 0.83;
+// From here on launches are said to bound a step: it takes a tenth longer than its kernels.
+constexpr double bound_from = 1.1;
+// Up to here steps have no lane for them.
+constexpr double hidden_up_to = 1.02;
 
-bool is_bound_by_launches(const workload::OneGpuStep& step) {
-  return step.launches >= step.kernels * launches_count;
-}
-
-// What the optimizer takes of a step that launches bound: of its kernels its own part, of launches
-// a quarter, as a layer has about as many of a forward, twice as many of a backward, and as many of
-// an optimizer (judged). Dividing an optimizer among GPUs does not divide the others' launches.
-Seconds optimizer_of(const workload::OneGpuStep& step, Seconds optimizer) {
-  constexpr double part = 0.25;
-  const double kernels = std::pow(step.kernels.value(), 4);
-  const double launches = std::pow(step.launches.value(), 4);
-  const double bound = launches / (kernels + launches);
-  return step.step() * (bound * part + (1 - bound) * (optimizer / step.kernels));
-}
-
-// Where launching a network's kernels takes longer than they run, a step takes their time. What a
-// scenario says of its host (training.host) stands in place of what hosts take.
-workload::OneGpuStep wait_for_launches(bool optimizer_modelled, const Scenario& scenario,
-                                       Workload& workload) {
+void say_what_bounds(Scenario& scenario) {
   const std::uint32_t passes = scenario.training.gradient_accumulation;
-  workload::OneGpuStep step{workload.one_gpu_step(passes) - workload.input, Seconds(0)};
-  if (!scenario.network || scenario.traced || scenario.training.host.any()) return step;
-  step.launches = launch_time(*scenario.network, passes, workload::known_attained());
-  const bool splits = optimizer_modelled && is_bound_by_launches(step);
-  if (splits) workload.optimizer = optimizer_of(step, workload.optimizer);
-  const bool with_optimizer = optimizer_modelled && !splits;
-  const auto factor = factor_to(workload, passes, workload.input + step.step(), with_optimizer);
-  if (factor) scale(workload, *factor, with_optimizer);
-  return step;
+  const workload::Launches& launches = scenario.training.host.launches;
+  const Workload& work = scenario.workload;
+  const Seconds kernels = work.one_gpu_step(passes);
+  if (!scenario.launches_modelled || launches.take_turns ||
+      work.one_gpu_step(passes, launches) < kernels * bound_from) {
+    return;
+  }
+  scenario.launches = work.launch_time(passes, launches);
+  scenario.assumptions.add(
+      {bound_by_launches, "host", {to_text(*scenario.launches), to_text(kernels - work.input)}});
 }
 
-void say_what_bounds(const workload::OneGpuStep& step, Scenario& scenario) {
-  if (!is_bound_by_launches(step)) return;
-  scenario.launches = step.launches;
-  scenario.assumptions.add(
-      {bound_by_launches, "host", {to_text(step.launches), to_text(step.kernels)}});
+// What the host launches for one rank, its hooks with the layers' backwards.
+workload::Launches with_hooks(const Scenario& scenario) {
+  const training::HostCosts& host = scenario.training.host;
+  const auto& layers = scenario.workload.layers;
+  double hooks = 0, launched = 1;
+  std::set<workload::Block> units;
+  for (const workload::TimedLayer& layer : layers) {
+    hooks += static_cast<double>(layer.parameters.size());
+    if (layer.has_kernels) ++launched;
+    units.insert(layer.block);
+  }
+  // A sharded module has one flat parameter.
+  if (host.per_unit > Seconds(0)) hooks = static_cast<double>(units.size());
+  workload::Launches all = host.launches;
+  all.forward += host.per_unit * (hooks / launched);
+  all.backward += host.per_gradient * (hooks / launched);
+  return all;
+}
+
+// Where kernels hide what the host does, also once ranks divide the optimizer, steps have no lane
+// for it: what launches lengthen the step by stands before the first layer.
+void leave_out_hidden_launches(Scenario& scenario) {
+  if (!scenario.launches_modelled || scenario.workload.layers.empty()) return;
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  Workload& whole = scenario.workload;
+  Workload sharded = whole;
+  sharded.optimizer = sharded.optimizer * (1.0 / scenario.cluster.ranks().value());
+  const Seconds least = sharded.one_gpu_step(passes);
+  if (sharded.one_gpu_step(passes, with_hooks(scenario)) > least * hidden_up_to) return;
+  training::HostCosts& host = scenario.training.host;
+  const Seconds longer = whole.one_gpu_step(passes, host.launches) - whole.one_gpu_step(passes);
+  whole.layers.front().forward += longer / passes;
+  host.launches = {};
+  host.per_unit = Seconds(0);
+  if (!scenario.host_given.hooks) host.per_gradient = Seconds(0);
+  if (!scenario.host_given.calls) host.per_call = Seconds(0);
 }
 
 workload::OneGpu one_gpu_of(std::uint32_t batch, const Scenario& scenario) {
@@ -272,11 +289,12 @@ workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scena
   there.workload.device = measured.device;
   there.precision = measured.precision;
   there.network = measured.network;
-  there.training.host = {};
   Workload timed = with_batch(measured.batch, there);
   timed.optimizer = optimizer_time(timed.optimizer_states, timed.layers, timed.device,
                                    workload::known_attained());
-  const Seconds modelled = wait_for_launches(true, there, timed).step();
+  const std::uint32_t passes = scenario.training.gradient_accumulation;
+  const auto launches = workload::launches_of(timed.layers, workload::known_attained());
+  const Seconds modelled = timed.one_gpu_step(passes, launches) - timed.input;
   const Seconds step = step_of(measured.batch, measured.throughput, there) - timed.input;
   if (step <= Seconds(0)) {
     measured.throughput.fail("leaves no time for the layers", "check input_time");
@@ -296,9 +314,15 @@ void assume_carried_over(const std::vector<MeasuredOn>& others, double factor,
                              within[0], within[1]}});
 }
 
+void lengthen(const workload::OneGpuFactors& by, bool scale_optimizer, Scenario& scenario) {
+  scale(scenario.workload, by.kernels, scale_optimizer);
+  workload::Launches& launches = scenario.training.host.launches;
+  launches = launches.times(by.launches);
+}
+
 // Of a network whose step was not measured, or only that of other devices.
-void assume_modelled(const workload::OneGpuStep& step, const std::vector<MeasuredOn>& others,
-                     bool optimizer_modelled, Scenario& scenario) {
+void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_modelled,
+                     Scenario& scenario) {
   Workload& workload = scenario.workload;
   const workload::OneGpu run = one_gpu_of(workload.batch_per_gpu, scenario);
   double factor = 1, spread = one_gpu_spread(run);
@@ -308,7 +332,7 @@ void assume_modelled(const workload::OneGpuStep& step, const std::vector<Measure
     const workload::CarriedOver carried = carry_over(known, step_errors(run));
     factor = carried.factor;
     spread = carried.spread;
-    scale(workload, factor, optimizer_modelled);
+    lengthen({factor, scenario.launches_modelled ? factor : 1}, optimizer_modelled, scenario);
   }
   const bool is_of_row = std::ranges::any_of(others, [&](const MeasuredOn& one) {
     return one.device.name == workload.device.name && one.precision == scenario.precision;
@@ -324,7 +348,6 @@ void assume_modelled(const workload::OneGpuStep& step, const std::vector<Measure
   } else {
     assume_carried_over(others, factor, within, scenario);
   }
-  say_what_bounds(step, scenario);
 }
 
 void scale_compute(training::StepProgram& program, double factor) {
@@ -419,15 +442,15 @@ SamplesPerSecond throughput_of(const Field& field, const workload::Network* netw
   return SamplesPerSecond(tokens->value() / static_cast<double>(network->sequence));
 }
 
-void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
+namespace {
+
+void find_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
   const OneGpuRows rows = read_one_gpu(section, scenario);
   section.say_left_out(scenario.assumptions);
   const std::optional<Field>& field = rows.field;
   scenario.one_gpu_is_wrapped = section.get<bool>("single_gpu_wrapped");
-  const Seconds optimizer = scenario.workload.optimizer;  // its kernels
-  const auto modelled = wait_for_launches(optimizer_modelled, scenario, scenario.workload);
   if (!field && scenario.network && !scenario.traced) {
-    return assume_modelled(modelled, rows.others, optimizer_modelled, scenario);
+    return assume_modelled(rows.others, optimizer_modelled, scenario);
   }
   if (!field) return assume_timed_layers(section, optimizer_modelled, scenario);
   if (scenario.one_gpu_is_wrapped && scenario.traced) {
@@ -441,19 +464,26 @@ void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& sce
   Seconds target = steps.front().step;
   if (steps.size() == 1 && steps.front().batch != timed.batch_per_gpu) {
     timed = timed_workload(measured, scenario);
-    timed.optimizer = optimizer;
-    wait_for_launches(optimizer_modelled, scenario, timed);
-    say_what_bounds(modelled, scenario);
   } else {
     if (steps.size() > 1) target = step_at(steps, timed.batch_per_gpu);
     assume_measured(measured, scenario);
   }
-  const auto factor = factor_to(timed, passes, target, optimizer_modelled);
-  if (!factor) {
-    field->fail("leaves no time for the layers", "check input_time and optimizer.time");
+  const auto factors = factors_to({passes, target, optimizer_modelled, !scenario.launches_modelled},
+                                  timed, scenario.training.host.launches);
+  if (!factors) {
+    field->fail("leaves no time for the layers",
+                "check input_time, optimizer.time and host.per_operation");
   }
-  scale(scenario.workload, *factor, optimizer_modelled);
+  lengthen(*factors, optimizer_modelled, scenario);
   if (scenario.traced) scale_compute(scenario.traced->program, target / timed.one_gpu_step(passes));
+}
+
+}  // namespace
+
+void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
+  find_speed(section, optimizer_modelled, scenario);
+  say_what_bounds(scenario);
+  leave_out_hidden_launches(scenario);
 }
 
 }  // namespace paceline::loader

@@ -96,7 +96,9 @@ void take_gradients(const workload::Network& network, traces::TracedCompute& com
                                          device, workload::known_attained()));
   }
   workload.optimizer = optimizer_time({}, workload.layers, device, workload::known_attained());
-  if (const auto factor = factor_to(workload, 1, traced, true)) scale(workload, *factor, true);
+  if (const auto factors = factors_to({1, traced, true, true}, workload, {})) {
+    scale(workload, factors->kernels, true);
+  }
   compute.gradients = workload::parameters(network).size();
   scenario.assumptions.add({modelled_shares, "compute", {network.name, device.name}});
 }

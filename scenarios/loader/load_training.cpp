@@ -65,6 +65,9 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
   recompute(layers, scenario.training.checkpoints);
 }
 
+constexpr AssumptionKind given_host{
+    "{}: kernel launches take the times that training.host gives; each step begins with no "
+    "launch queued"};
 constexpr AssumptionKind turns_of_host{
     "{}: launches and compute take turns, as on CPUs, because calls hold the host; for GPUs "
     "set host.computes: false"};
@@ -73,21 +76,39 @@ constexpr std::array host_times{"host.per_operation", "host.per_gradient", "host
 
 void load_host(Section& training, Scenario& scenario) {
   training::HostCosts& host = scenario.training.host;
-  host.per_operation = *training.find<Seconds>("host.per_operation");
-  host.per_gradient = *training.find<Seconds>("host.per_gradient");
-  host.per_call = *training.find<Seconds>("host.per_call");
+  workload::Launches& launches = host.launches;
+  const auto given = training.find<Seconds>("host.per_operation");
+  if (given) launches = {.forward = *given, .backward = *given, .optimizer = *given};
+  const auto hook = training.find<Seconds>("host.per_gradient");
+  const auto call = training.find<Seconds>("host.per_call");
+  host.per_gradient = hook.value_or(Seconds(0));
+  host.per_call = call.value_or(Seconds(0));
+  if (host.any()) scenario.assumptions.add({given_host, "host"});
   const auto computes = training.find<bool>("host.computes");
-  host.computes = computes.value_or(scenario.training.calls_hold_host);
-  if (host.any() && !computes && host.computes) scenario.assumptions.add({turns_of_host, "host"});
-  const auto is_given = [&](const char* key) { return training.is_given(key); };
-  if (computes && std::ranges::none_of(host_times, is_given)) {
+  const bool turns = host.any() && !computes && scenario.training.calls_hold_host;
+  if (turns) scenario.assumptions.add({turns_of_host, "host"});
+  scenario.launches_modelled = !given && scenario.network && !scenario.traced;
+  if (scenario.launches_modelled) {
+    launches = launches_of(scenario.workload.layers, workload::known_attained());
+    const training::HookTimes& hooks = scenario.strategy->hooks;
+    host.per_unit = hook ? Seconds(0) : hooks.per_unit;
+    host.per_gradient = hook.value_or(hooks.per_gradient);
+    host.per_call = call.value_or(hooks.per_call);
+  }
+  launches.take_turns = computes.value_or(turns);
+  scenario.host_given = {given.has_value(), hook.has_value(), call.has_value()};
+  const bool are_swept = std::ranges::any_of(host_times, [&](const char* key) {
+    const auto field = training.field(key);
+    return field && field->is_of_several();
+  });
+  if (computes && !host.any() && !are_swept) {
     const auto field = training.field("host.computes");
     if (!field->is_of_several()) {
       field->fail("has no effect: the host takes no time",
                   "give per_operation, per_gradient or per_call, or leave it out");
     }
   }
-  if (scenario.traced && host.per_operation > Seconds(0)) {
+  if (scenario.traced && launches.any()) {
     training.field("host.per_operation")->fail("is in the compute that was traced", "leave it out");
   }
 }

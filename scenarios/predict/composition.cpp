@@ -29,8 +29,8 @@ constexpr double overlap_places[] = {0.5, 1};
 constexpr double host_places[] = {2, 6, 15};  // of 10 us a gradient
 
 // How many times as long compute takes where the host needs so many times 10 us for each gradient
-// beside what it launches: as OneGpuStep has it (models/workload/attained.h), so that kernels that
-// take much longer than their launches hide it.
+// beside what it launches: a norm of both, so that kernels that take much longer than their
+// launches hide it.
 double with_host(const PreparedPoint& prepared, double value) {
   constexpr Seconds ten_us(10e-6);
   if (prepared.gradients == 0) return 1;

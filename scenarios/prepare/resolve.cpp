@@ -301,10 +301,12 @@ PreparedPoint described_point(const Scenario& scenario, const training::Strategy
                       .memory = std::move(memory),
                       .real = scenario.real};
   if (scenario.traced) point.traced = range_of_traced(scenario);
-  if (!has_gpu_overheads(scenario) || scenario.training.host.any()) return point;
+  if (!has_gpu_overheads(scenario) || scenario.host_given.hooks) return point;
   point.gradients = static_cast<double>(training::gradient_tensors(scenario.workload).size());
   if (scenario.network) {
-    point.launched = launch_time(*scenario.network, passes, workload::known_attained());
+    const auto& layers = scenario.workload.layers;
+    point.launched = scenario.workload.launch_time(
+        passes, workload::launches_of(layers, workload::known_attained()));
   }
   return point;
 }
@@ -341,6 +343,12 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   const bool is_predicted = occasion.purpose == training::Purpose::prediction;
   const double slowest = is_predicted ? slowest_rank(scenario, prepared.assumptions) : 1;
   prepared.point.slowdown = slowdowns(scenario, slowest, prepared.assumptions);
+  // What makes the slowest of ranks that are alike is as much their hosts.
+  for (training::Operation& operation : prepared.point.program.operations) {
+    auto* time = std::get_if<Seconds>(&operation.work);
+    const bool is_launch = operation.kind == training::OperationKind::launch;
+    if (is_launch && scenario.launches_modelled) *time = *time * slowest;
+  }
   return prepared;
 }
 

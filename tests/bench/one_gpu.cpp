@@ -117,7 +117,7 @@ double log_step(const Row& row, const Eigen::VectorXd& logs, std::size_t moved, 
   for (std::size_t q = 0; q < quantities; ++q) {
     attained[q] = std::exp(logs[static_cast<Eigen::Index>(q)] + (q == moved ? by : 0));
   }
-  return std::log(one_gpu_step(row.run(), attained).step().value());
+  return std::log(one_gpu_step(row.run(), attained).value());
 }
 
 Modelled modelled(const std::vector<Row>& rows, const Eigen::VectorXd& logs) {

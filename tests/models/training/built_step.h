@@ -16,6 +16,11 @@ inline Seconds time_of(const StepProgram& program, OperationId id) {
 }
 
 // What a strategy is told. Of the values those of its own keys count.
+// Of each launch, hook and call.
+inline HostCosts host_costs(Seconds operation, Seconds gradient, Seconds call) {
+  return {{operation, operation, operation}, gradient, call};
+}
+
 struct Told {
   std::map<std::string, settings::Value> values;
   CommonSettings common;

@@ -16,10 +16,15 @@ namespace {
 constexpr Seconds micro(double value) { return Seconds(value * 1e-6); }
 
 // Enough for every kind of launch to take time, and for each to be alone.
-const std::vector<HostCosts> host_grid{
-    {micro(300), {}, {}},       {{}, micro(300), {}},         {{}, {}, micro(300)},
-    {micro(5e3), {}, micro(1)}, {micro(1), micro(5e3), {}},   {micro(1), {}, micro(5e3)},
-    {micro(20), micro(5), {}},  {micro(4e3), micro(4e3), {}}, {micro(2e4), micro(2e4), micro(2e4)}};
+const std::vector<HostCosts> host_grid{host_costs(micro(300), {}, {}),
+                                       host_costs({}, micro(300), {}),
+                                       host_costs({}, {}, micro(300)),
+                                       host_costs(micro(5e3), {}, micro(1)),
+                                       host_costs(micro(1), micro(5e3), {}),
+                                       host_costs(micro(1), {}, micro(5e3)),
+                                       host_costs(micro(20), micro(5), {}),
+                                       host_costs(micro(4e3), micro(4e3), {}),
+                                       host_costs(micro(2e4), micro(2e4), micro(2e4))};
 
 // An engine decides at run time what it reduces together: with one cycle for all of them alike.
 Told alike_for(const Strategy& strategy, std::uint32_t nodes) {
@@ -47,7 +52,7 @@ TEST(HostCostsOfAll, MakeNoStrategyFaster) {
         for (const HostCosts& host : host_grid) {
           for (const bool computes : {false, true}) {
             told.common.host = host;
-            told.common.host.computes = computes;
+            told.common.host.launches.take_turns = computes;
             EXPECT_GE(closed_step(*strategy, told).value(), before.value() * (1 - 1e-12))
                 << strategy->name << " on " << nodes << " nodes";
           }
@@ -61,7 +66,7 @@ TEST(HostCostsOfAll, MakeNoStrategyFaster) {
 TEST(HostCostsOfAll, BindEveryStepThatTheyAreLongerThan) {
   for (const Strategy* strategy : of_gradients()) {
     Told told = alike_for(*strategy, 1);
-    told.common.host = {Seconds(20e-3), {}, {}};
+    told.common.host = host_costs(Seconds(20e-3), {}, {});
     EXPECT_GT(closed_step(*strategy, told), Seconds(100e-3)) << strategy->name;
   }
 }
@@ -70,7 +75,7 @@ TEST(HostCostsOfAll, LeaveProgramsAsTheyAreWhereTheyAreNothing) {
   for (const Strategy* strategy : of_gradients()) {
     const StepProgram before = build(*strategy, two_layers(), alike_for(*strategy, 1));
     Told told = alike_for(*strategy, 1);
-    told.common.host.computes = true;
+    told.common.host.launches.take_turns = true;
     const StepProgram after = build(*strategy, two_layers(), told);
     EXPECT_EQ(after.lanes.size(), before.lanes.size()) << strategy->name;
     EXPECT_TRUE(are_alike(before, after, Seconds(1e-15))) << strategy->name;
@@ -83,7 +88,7 @@ TEST(HostCostsOfAll, LeaveProgramsAsTheyAreWhereTheyAreNothing) {
 TEST(HostCostsOfAll, AreOneLaunchACall) {
   for (const Strategy* strategy : of_gradients()) {
     Told told = alike_for(*strategy, 1);
-    told.common.host = {{}, {}, micro(10)};
+    told.common.host = host_costs({}, {}, micro(10));
     std::size_t calls = 0, launches = 0;
     for (const Operation& operation : build(*strategy, two_layers(), told).operations) {
       calls += call_of(operation) != nullptr ? 1U : 0U;
@@ -98,7 +103,7 @@ TEST(HostCostsOfAll, AreOneLaunchACall) {
 TEST(HostCostsOfAll, AreOneHookAGradientWhereThereAreHooks) {
   for (const Strategy* strategy : of_gradients()) {
     Told told = alike_for(*strategy, 1);
-    told.common.host = {{}, micro(10), {}};
+    told.common.host = host_costs({}, micro(10), {});
     Seconds hooks;
     for (const Operation& operation : build(*strategy, two_layers(), told).operations) {
       if (operation.kind == OperationKind::launch) hooks += std::get<Seconds>(operation.work);
@@ -106,8 +111,7 @@ TEST(HostCostsOfAll, AreOneHookAGradientWhereThereAreHooks) {
     const auto keys = common_keys();
     const auto key = std::ranges::find(keys, "host.per_gradient", &settings::Key::name);
     const bool has_hooks = key->meaning.find(strategy->name) != std::string_view::npos;
-    const bool may_have_none = strategy->name == "deepspeed_zero";  // "where it reduces beside"
-    EXPECT_NEAR(hooks.value(), has_hooks && !may_have_none ? 20e-6 : 0, 1e-15) << strategy->name;
+    EXPECT_NEAR(hooks.value(), has_hooks ? 20e-6 : 0, 1e-15) << strategy->name;
   }
 }
 
@@ -118,10 +122,34 @@ TEST(HostCostsOfAll, AreInTheStepOfOneGpu) {
   const settings::Settings settings(bulk_synchronous_strategy.keys);
   CommonSettings common;
   EXPECT_EQ(plain_step_time({workload, cluster, settings, common}), workload.one_gpu_step(1));
-  common.host.per_operation = Seconds(2e-3);
+  common.host = host_costs(Seconds(2e-3), {}, {});
   EXPECT_NEAR(plain_step_time({workload, cluster, settings, common}).value(), 17e-3, 1e-12);
-  common.host.computes = true;  // five launches in line
+  common.host.launches.take_turns = true;  // five launches in line
   EXPECT_NEAR(plain_step_time({workload, cluster, settings, common}).value(), 24e-3, 1e-12);
+}
+
+// The step of one GPU is what the scheduler makes of its program, with any number of passes, where
+// kernels, launches or both in turn bound it, and with layers that the host does not launch.
+TEST(HostCostsOfAll, MakeTheStepOfOneGpuThatOfItsProgram) {
+  auto workload = two_layers();
+  workload.input = Seconds(1e-3);
+  workload.layers.push_back({"view", Seconds(0.5e-3), {}, {}, {}, {}, false});
+  workload.layers.push_back({"block", Seconds(0.1e-3), Seconds(9e-3), {}, {}, {}, true, 3});
+  const topology::Cluster cluster = cluster_of({{}, {}, 1});
+  const settings::Settings settings(bulk_synchronous_strategy.keys);
+  for (const double forward : {0.0, 0.3, 1.0, 2.5, 7.0}) {
+    for (const double backward : {0.0, 0.3, 3.0, 8.0}) {
+      for (const std::uint32_t passes : {1U, 2U, 3U, 4U, 9U}) {
+        CommonSettings common;
+        common.gradient_accumulation = passes;
+        common.host.launches = {Seconds(forward * 1e-3), Seconds(backward * 1e-3), Seconds(4e-3)};
+        const auto ends = ends_without_calls(plain_step({workload, cluster, settings, common}));
+        EXPECT_NEAR(workload.one_gpu_step(passes, common.host.launches).value(),
+                    std::ranges::max(ends).value(), 1e-12)
+            << forward << " " << backward << " " << passes;
+      }
+    }
+  }
 }
 
 // A layer without parameters is launched too, in the order of the pass.
@@ -130,7 +158,7 @@ TEST(HostCostsOfAll, AreOneLaunchALayerWithOrWithoutParameters) {
   workload.layers.insert(workload.layers.begin() + 1,
                          {"pool", Seconds(1e-3), Seconds(1e-3), {}, {}});
   Told told{{}, {}, 2};
-  told.common.host = {Seconds(3e-3), {}, {}};
+  told.common.host = host_costs(Seconds(3e-3), {}, {});
   const auto program = build(bulk_synchronous_strategy, workload, told);
   std::vector<std::string> launched;
   for (const Operation& operation : program.operations) {

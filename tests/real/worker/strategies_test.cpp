@@ -113,9 +113,9 @@ TEST(Strategies, HorovodsEngineDecidesOnThreads) {
 // of which kernels are 14. An engine launches b from 11 ms on for 5 ms, and a behind it as long.
 TEST(Strategies, LaunchesHoldRanksUpOnThreads) {
   training::Told told{{}, {}, 2};
-  told.common.host = {Seconds(5e-3), Seconds(1e-3), Seconds(0.5e-3)};
+  told.common.host = training::host_costs(Seconds(5e-3), Seconds(1e-3), Seconds(0.5e-3));
   expect_steps_longer_than(training::ddp_strategy, told, 30e-3);
-  told.common.host = {Seconds(0), Seconds(0), Seconds(5e-3)};
+  told.common.host = training::host_costs({}, {}, Seconds(5e-3));
   told.values = {{"cycle_time", Seconds(0.5e-3)}, {"fusion", false}};
   expect_steps_longer_than(training::horovod_strategy, told, 23e-3);
 }

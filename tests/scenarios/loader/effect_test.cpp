@@ -22,7 +22,7 @@ using Settings = std::vector<ScenarioFile::Setting>;
 
 constexpr std::string_view base = R"(schema: paceline/1
 name: two nodes
-workload: {model: resnet50, batch_per_gpu: 8, device: v100-sxm2-16gb}
+workload: {model: resnet50, batch_per_gpu: 64, device: v100-sxm2-16gb}
 cluster:
   nodes: 2
   gpus_per_node: 4
@@ -69,7 +69,6 @@ constexpr Trial trials[] = {
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},
     {"workload.single_gpu_wrapped", "true", "workload.single_gpu_throughput=100 samples/s"},
     {"workload.measured_on", "[{device: a100-sxm4-40gb, batch: 8, throughput: 300 samples/s}]"},
-    {"training.merge_bandwidth", "100GBps", "training.strategy=merged_gradient"},
     {"job.global_batch", "128"},
     {"cluster.preset", "dgx-a100", "cluster={preset: dgx1-v100, nodes: 2}"},
     {"cluster.calibration", "SOURCE/scenarios/library/calibrations/abci-v100.yaml",
@@ -178,7 +177,6 @@ constexpr Trial trials[] = {
      "training.strategy=data_parallel\n"
      "cluster.nodes=1"},
     {"training.optimizer.fp32_master", "true", "workload.precision=fp16"},
-    {"training.host.computes", "true", "training.host.per_call=10us"},
 };
 
 std::string with_source(std::string_view text) {
@@ -350,7 +348,7 @@ constexpr Trial ignored[] = {
     {"training.optimizer.kind", "adam", PACELINE_TRACED "\ncluster.gpus_per_node=1"},
     {"training.optimizer.fp32_master", "true", PACELINE_TRACED "\ncluster.gpus_per_node=1"},
     {"training.optimizer.kind", "adam", PACELINE_LAYERED "\ntraining.optimizer.time=1ms"},
-    {"training.host.computes", "true"},
+    {"training.host.computes", "true", "training.host.per_operation=0s"},
     {"collective.protocol", "ll", "collective.library=gloo"},
     {"collective.min_ctas", "2", "collective.channels=4"},
     {"collective.chunk_size", "64KiB", "collective.library=plan\ncollective.algorithm=ring"},

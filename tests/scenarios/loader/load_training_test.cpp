@@ -81,24 +81,25 @@ TEST(Training, GivesDdpItsSettings) {
 // Calls of NCCL are only launched; those of the others hold the host.
 TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
   const auto host = [](const Set& settings) { return loaded(settings).training.host; };
-  EXPECT_FALSE(host({}).any());
+  EXPECT_FALSE(host({{"training.host.per_operation", "0s"}}).any());
   const auto given = host({{"training.host.per_operation", "10us"},
                            {"training.host.per_gradient", "20us"},
                            {"training.host.per_call", "100us"}});
-  EXPECT_DOUBLE_EQ(given.per_operation.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(given.launches.backward.value(), 10e-6);
   EXPECT_DOUBLE_EQ(given.per_gradient.value(), 20e-6);
   EXPECT_DOUBLE_EQ(given.per_call.value(), 100e-6);
-  EXPECT_FALSE(given.computes);
+  EXPECT_FALSE(given.launches.take_turns);
   const auto library = [&](const char* name) {
-    return host({{"collective.library", name}, {"training.host.per_call", "1us"}}).computes;
+    return host({{"collective.library", name}, {"training.host.per_call", "1us"}})
+        .launches.take_turns;
   };
   EXPECT_FALSE(library("nccl"));
   EXPECT_TRUE(library("gloo"));
   EXPECT_FALSE(host({{"collective.library", "gloo"},
                      {"training.host.per_call", "1us"},
                      {"training.host.computes", "false"}})
-                   .computes);
-  EXPECT_EQ(refused({{"training.host.computes", "true"}}),
+                   .launches.take_turns);
+  EXPECT_EQ(refused({{"training.host.computes", "true"}, {"training.host.per_operation", "0s"}}),
             "command line: computes \"true\" has no effect: the host takes no time; give "
             "per_operation, per_gradient or per_call, or leave it out");
 }
