@@ -30,7 +30,7 @@ constexpr KnownPrior table[] = {
     {"links: PCIe through the host", 0.6, 0.6, true, of_class<LinkClass::pcie_staged>},
     {"links: RDMA", 0.15, 0.15, true, of_class<LinkClass::rdma>},
     {"links: EFA", 0.2, 0.2, false, of_class<LinkClass::efa>},
-    {"links: TCP of own hosts", 0.25, 0.208, true, of_class<LinkClass::tcp_own>},
+    {"links: TCP of own hosts", 0.25, 0.222, true, of_class<LinkClass::tcp_own>},
     {"links: TCP of virtual machines", 0.3, 0.267, true, of_class<LinkClass::tcp_virtual>},
     {"links: TCP of unknown hosts", 0.65, 0.65, false, of_class<LinkClass::tcp_unknown>},
     {"links: measured", 0.08, 0.08, true, of_class<LinkClass::measured>},
@@ -42,7 +42,7 @@ constexpr KnownPrior table[] = {
     {"wrapper: each doubling of ranks", 0.008, 0.008, true, number<&Priors::wrapper_by_doubling>},
     {"wrapper of unmeasured strategies", 0.3, 0.3, false, number<&Priors::unmeasured_wrapper>},
     {"host: a gradient, 10 us", 2, 2, true, number<&Priors::host>},
-    {"overlap over NVLink and RDMA", 0.05, 0.075, true, number<&Priors::overlap_fast>},
+    {"overlap over NVLink and RDMA", 0.05, 0.0667, true, number<&Priors::overlap_fast>},
     {"overlap over PCIe and TCP", 0.3, 0.3, true, number<&Priors::overlap_slow>},
     {"each row", 0.016, 0.016, true, number<&Priors::row>},
 };

@@ -131,9 +131,8 @@ Seconds Workload::one_gpu_step(std::uint32_t passes, const Launches& launches) c
 
 std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target, const Workload& workload,
                                         const Launches& launches) {
-  Seconds scaled = (workload.forward() + workload.backward()) * target.passes;
-  if (target.scale_optimizer) scaled += workload.optimizer;
-  if (scaled <= Seconds(0)) return std::nullopt;
+  const Seconds passes = (workload.forward() + workload.backward()) * target.passes;
+  if (passes <= Seconds(0)) return std::nullopt;
   const Seconds step = workload.one_gpu_step(target.passes);
   const Seconds launched = workload.launch_time(target.passes, launches);
   const auto at = [&](double factor) {
@@ -143,10 +142,15 @@ std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target, const Worklo
   const auto step_at = [&](double factor) {
     const OneGpuFactors by = at(factor);
     return step_with(workload, target.passes, launches.times(by.launches), by.kernels,
-                     target.scale_optimizer ? by.kernels : 1);
+                     target.scale_optimizer ? by.optimizer() : 1);
   };
   if (target.step <= step_at(0)) return std::nullopt;
-  if (!launches.any()) return OneGpuFactors{(target.step - step) / scaled + 1, 1};
+  if (!launches.any()) {
+    const bool is_shorter = target.step < step;
+    const bool has_optimizer = is_shorter && target.scale_optimizer;
+    const Seconds scaled = passes + (has_optimizer ? workload.optimizer : Seconds(0));
+    return OneGpuFactors{(target.step - step) / scaled + 1, 1};
+  }
   double least = 0, most = 1;
   while (step_at(most) < target.step) most *= 2;
   for (int halving = 0; halving < 60; ++halving) {
@@ -156,12 +160,12 @@ std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target, const Worklo
   return at(most);
 }
 
-void scale(Workload& workload, double factor, bool scale_optimizer) {
+void scale(Workload& workload, const OneGpuFactors& by, bool scale_optimizer) {
   for (TimedLayer& layer : workload.layers) {
-    layer.forward = layer.forward * factor;
-    layer.backward = layer.backward * factor;
+    layer.forward = layer.forward * by.kernels;
+    layer.backward = layer.backward * by.kernels;
   }
-  if (scale_optimizer) workload.optimizer = workload.optimizer * factor;
+  if (scale_optimizer) workload.optimizer = workload.optimizer * by.optimizer();
 }
 
 Seconds step_at(std::span<const MeasuredStep> measured, std::uint32_t batch) {

@@ -184,10 +184,12 @@ struct Workload {
   [[nodiscard]] Seconds launch_time(std::uint32_t passes, const Launches& launches) const;
 };
 
-// By how much kernels of forward and backward, on request those of the optimizer, and launches take
-// longer than modelled.
+// By how much kernels of forward and backward, and launches, take longer than modelled. A modelled
+// optimizer takes its memory's traffic: it may be as much shorter, and is no longer.
 struct OneGpuFactors {
   double kernels = 1, launches = 1;
+
+  [[nodiscard]] double optimizer() const { return std::min(kernels, 1.0); }
 };
 
 // Those with which the one-GPU step of `passes` takes `target`: what bounds the step, kernels or
@@ -202,7 +204,7 @@ struct OneGpuTarget {
 [[nodiscard]] std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target,
                                                       const Workload& workload,
                                                       const Launches& launches);
-void scale(Workload& workload, double factor, bool scale_optimizer);
+void scale(Workload& workload, const OneGpuFactors& by, bool scale_optimizer);
 
 // What a step of one GPU took with so many samples a pass.
 struct MeasuredStep {

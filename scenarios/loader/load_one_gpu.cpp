@@ -315,7 +315,7 @@ void assume_carried_over(const std::vector<MeasuredOn>& others, double factor,
 }
 
 void lengthen(const workload::OneGpuFactors& by, bool scale_optimizer, Scenario& scenario) {
-  scale(scenario.workload, by.kernels, scale_optimizer);
+  scale(scenario.workload, by, scale_optimizer);
   workload::Launches& launches = scenario.training.host.launches;
   launches = launches.times(by.launches);
 }
@@ -332,7 +332,13 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
     const workload::CarriedOver carried = carry_over(known, step_errors(run));
     factor = carried.factor;
     spread = carried.spread;
-    lengthen({factor, scenario.launches_modelled ? factor : 1}, optimizer_modelled, scenario);
+    const workload::Launches& launches = scenario.training.host.launches;
+    const std::uint32_t passes = scenario.training.gradient_accumulation;
+    const Seconds step = workload.one_gpu_step(passes, launches) - workload.input;
+    const auto by = factors_to(
+        {passes, workload.input + step * factor, optimizer_modelled, !scenario.launches_modelled},
+        workload, launches);
+    if (by) lengthen(*by, optimizer_modelled, scenario);
   }
   const bool is_of_row = std::ranges::any_of(others, [&](const MeasuredOn& one) {
     return one.device.name == workload.device.name && one.precision == scenario.precision;

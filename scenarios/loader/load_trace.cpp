@@ -97,7 +97,7 @@ void take_gradients(const workload::Network& network, traces::TracedCompute& com
   }
   workload.optimizer = optimizer_time({}, workload.layers, device, workload::known_attained());
   if (const auto factors = factors_to({1, traced, true, true}, workload, {})) {
-    scale(workload, factors->kernels, true);
+    scale(workload, *factors, true);
   }
   compute.gradients = workload::parameters(network).size();
   scenario.assumptions.add({modelled_shares, "compute", {network.name, device.name}});

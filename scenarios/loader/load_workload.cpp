@@ -335,7 +335,7 @@ Workload with_batch(std::uint32_t batch, const Scenario& scenario) {
     other.layers = timed_layers(batch, scenario);
     recompute(other.layers, scenario.training.checkpoints);
   } else {
-    scale(other, static_cast<double>(batch) / other.batch_per_gpu, false);
+    scale(other, {static_cast<double>(batch) / other.batch_per_gpu}, false);
   }
   other.batch_per_gpu = batch;
   return other;
@@ -376,7 +376,7 @@ void load_workload(Section& section, const Overrides& overrides,
     time_untimed(*layers, section.is_given("single_gpu_throughput"), workload.layers,
                  scenario.assumptions);
     const std::uint32_t timed = timed_batch(section, "layers", "layers_batch");
-    scale(workload, static_cast<double>(workload.batch_per_gpu) / timed, false);
+    scale(workload, {static_cast<double>(workload.batch_per_gpu) / timed}, false);
   } else {
     (void)section.require("model");
     refuse_single_layers(overrides, "model");

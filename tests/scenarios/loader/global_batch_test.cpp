@@ -156,14 +156,16 @@ TEST(TimedLayers, TakeWithOtherBatchesWhatTheyTakeInProportion) {
 TEST(OneGpuThroughput, ScalesComputeOfOtherBatchesByTheSameFactor) {
   const auto step = [](const Scenario& scenario) { return scenario.workload.one_gpu_step(1); };
   const auto modelled = [&](const char* batch) {
-    return step(network_scenario(
-        {{"workload.batch_per_gpu", batch}, {"training.host.per_operation", "0s"}}));
+    return step(network_scenario({{"workload.batch_per_gpu", batch},
+                                  {"training.host.per_operation", "0s"},
+                                  {"training.optimizer.time", "0s"}}));
   };
   // 32 samples in 0.1 s.
   const double factor = Seconds(0.1) / modelled("32");
   for (const char* batch : {"1", "16", "32", "256"}) {
     const Scenario scaled = network_scenario({{"workload.batch_per_gpu", batch},
                                               {"training.host.per_operation", "0s"},
+                                              {"training.optimizer.time", "0s"},
                                               {"workload.single_gpu_throughput", "320 samples/s"},
                                               {"workload.single_gpu_batch", "32"}});
     const double expected = modelled(batch).value() * factor;
@@ -183,6 +185,7 @@ TEST(OneGpuThroughput, IsOfAStepThatRunsBlocksAgain) {
     Settings settings{{"workload.model", "bert-base"},
                       {"workload.batch_per_gpu", batch},
                       {"training.host.per_operation", "0s"},
+                      {"training.optimizer.time", "0s"},
                       {"training.activation_checkpointing", "blocks"}};
     if (is_scaled) {
       settings.insert(settings.end(), {{"workload.single_gpu_throughput", "80 samples/s"},
