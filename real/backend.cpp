@@ -54,18 +54,11 @@ std::vector<EventPtr> Communicator::post(std::span<const Message> messages, Stre
   return events;
 }
 
-void Communicator::add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-                       Stream stream) {
+void Communicator::put(Arrival how, Buffer& to, ElementRange range, const Buffer& from,
+                       ElementCount begin, Stream stream) {
   PACELINE_EXPECTS(to.type() == from.type());
   PACELINE_EXPECTS(is_inside(to, range) && is_inside(from, {begin, range.count}));
-  if (range.count > ElementCount(0)) do_add(to, range, from, begin, stream);
-}
-
-void Communicator::copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-                        Stream stream) {
-  PACELINE_EXPECTS(to.type() == from.type());
-  PACELINE_EXPECTS(is_inside(to, range) && is_inside(from, {begin, range.count}));
-  if (range.count > ElementCount(0)) do_copy(to, range, from, begin, stream);
+  if (range.count > ElementCount(0)) do_put(how, to, range, from, begin, stream);
 }
 
 void Communicator::finish(Stream stream) {

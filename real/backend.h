@@ -18,18 +18,24 @@
 // private virtual ones do the work; tests/real/conformance tests every backend.
 namespace paceline::real {
 
-using collectives::ElementRange;
+using collectives::Arrival, collectives::ElementRange;
+
+// What is used by its address, through its base.
+class Fixed {
+ public:
+  Fixed() = default;
+  Fixed(const Fixed&) = delete;
+  Fixed& operator=(const Fixed&) = delete;
+  virtual ~Fixed() = default;
+};
 
 // float16 for 2 bytes, float32 for 4, float64 for 8. Throws UsageError for any other.
 [[nodiscard]] DataType gradient_type(ElementSize size);
 
 // Elements in memory of the host or a device, to send from and receive into; zero when made.
-class Buffer {
+class Buffer : public Fixed {
  public:
   Buffer(DataType type, ElementCount count) : type_(type), count_(count) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  virtual ~Buffer() = default;
 
   [[nodiscard]] DataType type() const { return type_; }
   [[nodiscard]] ElementCount count() const { return count_; }
@@ -56,13 +62,8 @@ template <class Own, class Any>
 }
 
 // Work in flight. Dropping an event does not stop it; until it is done, only after a failure.
-class Event {
+class Event : public Fixed {
  public:
-  Event() = default;
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  virtual ~Event() = default;
-
   // Returns when the work is done. Throws BackendError when it fails, or is not done within the
   // communicator's timeout. May be called again.
   void wait();
@@ -108,13 +109,8 @@ struct NativeCall {
 };
 
 // A clock of the device: how long native calls between start() and stop() take there.
-class DeviceTimer {
+class DeviceTimer : public Fixed {
  public:
-  DeviceTimer() = default;
-  DeviceTimer(const DeviceTimer&) = delete;
-  DeviceTimer& operator=(const DeviceTimer&) = delete;
-  virtual ~DeviceTimer() = default;
-
   virtual void start() = 0;
   virtual void stop() = 0;
   // Once the calls in between are done.
@@ -123,12 +119,9 @@ class DeviceTimer {
 
 // What one rank sees of its group. Its members may be called by several threads at a time, each
 // with streams of its own; native calls begin in the same order on all ranks.
-class Communicator {
+class Communicator : public Fixed {
  public:
   Communicator(Rank rank, RankCount size) : rank_(rank), size_(size) {}
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  virtual ~Communicator() = default;
 
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] RankCount size() const { return size_; }
@@ -140,8 +133,8 @@ class Communicator {
 
   // Adds to, or copies over, `to`'s range the elements of `from` that begin at `begin`: on arrival,
   // when their message is done. Is done when it returns, unless the communicator is in order.
-  void add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
-  void copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin, Stream stream);
+  void put(Arrival how, Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+           Stream stream);
 
   // Whether work posted on a stream happens in that order by itself (device streams): then only the
   // stream as a whole is waited for. Otherwise each event is, before its data is used.
@@ -178,10 +171,8 @@ class Communicator {
 
  private:
   virtual std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) = 0;
-  virtual void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-                      Stream stream) = 0;
-  virtual void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-                       Stream stream) = 0;
+  virtual void do_put(Arrival how, Buffer& to, ElementRange range, const Buffer& from,
+                      ElementCount begin, Stream stream) = 0;
   virtual void do_finish(Stream stream) = 0;
   virtual EventPtr do_native(const NativeCall& call);
   virtual EventPtr do_compute(Seconds start, Seconds duration) = 0;
@@ -191,13 +182,8 @@ class Communicator {
 };
 
 // How the ranks of a group exchange addresses before they can communicate.
-class Meeting {
+class Meeting : public Fixed {
  public:
-  Meeting() = default;
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-  virtual ~Meeting() = default;
-
   // Every rank's text, in rank order. All ranks call it equally often.
   [[nodiscard]] virtual std::vector<std::string> all_gather(std::string text) = 0;
 };

@@ -13,7 +13,6 @@
 namespace paceline::real {
 namespace {
 
-using collectives::Arrival;
 using collectives::Channel;
 using collectives::Plan;
 using collectives::Round;
@@ -306,11 +305,8 @@ class ChannelRun {
           if (out.event && overlap(out.range, piece.range)) wait(out.event);
         }
       }
-      if (piece.arrival == Arrival::reduce) {
-        communicator_.add(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
-      } else {
-        communicator_.copy(buffer_, piece.range, *piece.scratch, ElementCount(0), stream_);
-      }
+      communicator_.put(piece.arrival, buffer_, piece.range, *piece.scratch, ElementCount(0),
+                        stream_);
       communicator_.in_order() ? kept_.push_back(std::move(piece.scratch))
                                : scratch_.give_back(std::move(piece.scratch));
     }

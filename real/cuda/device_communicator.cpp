@@ -240,21 +240,17 @@ std::unique_ptr<Buffer> DeviceCommunicator::allocate(DataType type, ElementCount
   return std::make_unique<DeviceBuffer>(owner_, device_, type, count);
 }
 
-void DeviceCommunicator::do_add(Buffer& to, ElementRange range, const Buffer& from,
+void DeviceCommunicator::do_put(Arrival how, Buffer& to, ElementRange range, const Buffer& from,
                                 ElementCount begin, Stream stream) {
   cudaStream_t on = stream_of(stream);
-  check(owner_, "add",
-        launch_add(to.type(), on_device(to).at(range.begin), on_device(from).at(begin), range.count,
-                   on));
-}
-
-void DeviceCommunicator::do_copy(Buffer& to, ElementRange range, const Buffer& from,
-                                 ElementCount begin, Stream stream) {
-  cudaStream_t on = stream_of(stream);
+  std::byte* const into = on_device(to).at(range.begin);
+  const std::byte* const arrived = on_device(from).at(begin);
+  if (how == Arrival::reduce) {
+    return check(owner_, "add", launch_add(to.type(), into, arrived, range.count, on));
+  }
+  const Bytes size = range.count * element_size(to.type());
   check(owner_, "cudaMemcpyAsync",
-        cudaMemcpyAsync(on_device(to).at(range.begin), on_device(from).at(begin),
-                        (range.count * element_size(to.type())).value(), cudaMemcpyDeviceToDevice,
-                        on));
+        cudaMemcpyAsync(into, arrived, size.value(), cudaMemcpyDeviceToDevice, on));
 }
 
 void DeviceCommunicator::do_finish(Stream stream) {

@@ -105,10 +105,8 @@ class DeviceCommunicator : public Communicator {
   virtual void finished(Stream /*stream*/) {}
 
   std::unique_ptr<Buffer> allocate(DataType type, ElementCount count) final;
-  void do_add(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
+  void do_put(Arrival how, Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
               Stream stream) final;
-  void do_copy(Buffer& to, ElementRange range, const Buffer& from, ElementCount begin,
-               Stream stream) final;
   bool in_order() const final { return true; }
   void do_finish(Stream stream) final;
   Bytes piece() const final;

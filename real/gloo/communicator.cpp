@@ -117,8 +117,11 @@ class NativeRun {
 
   void run() {
     switch (call_.collective) {
-      case Collective::all_reduce: return all_reduce();
-      case Collective::reduce: return reduce();
+      // The algorithm is left to gloo, as PyTorch leaves it.
+      case Collective::all_reduce:
+        return sum_up<gloo::AllreduceOptions>("allreduce", [](auto& all) { gloo::allreduce(all); });
+      case Collective::reduce:
+        return sum_up<gloo::ReduceOptions>("reduce", [](auto& all) { gloo::reduce(all); });
       case Collective::broadcast: return broadcast();
       case Collective::all_gather: return all_gather();
       case Collective::all_to_all: return all_to_all();
@@ -138,21 +141,13 @@ class NativeRun {
     return options;
   }
 
-  // The algorithm is left to gloo, as PyTorch leaves it.
-  void all_reduce() {
-    auto options = made<gloo::AllreduceOptions>();
+  template <class Options, class Call>
+  void sum_up(const char* name, const Call& call) {
+    auto options = made<Options>();
     if (input_ != nullptr) options.setInput(input_, call_.count.value());
     options.setOutput(data_, call_.count.value());
     options.setReduceFunction(sum_);
-    calling("allreduce", rank(), [&] { gloo::allreduce(options); });
-  }
-
-  void reduce() {
-    auto options = made<gloo::ReduceOptions>();
-    if (input_ != nullptr) options.setInput(input_, call_.count.value());
-    options.setOutput(data_, call_.count.value());
-    options.setReduceFunction(sum_);
-    calling("reduce", rank(), [&] { gloo::reduce(options); });
+    calling(name, rank(), [&] { call(options); });
   }
 
   void broadcast() {

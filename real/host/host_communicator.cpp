@@ -68,14 +68,12 @@ std::unique_ptr<Buffer> HostCommunicator::allocate(DataType type, ElementCount c
   return std::make_unique<HostBuffer>(type, count);
 }
 
-void HostCommunicator::do_add(Buffer& to, ElementRange range, const Buffer& from,
+void HostCommunicator::do_put(Arrival how, Buffer& to, ElementRange range, const Buffer& from,
                               ElementCount begin, Stream /*stream*/) {
-  real::add(to.type(), on_host(to).bytes(range), on_host(from).bytes({begin, range.count}));
-}
-
-void HostCommunicator::do_copy(Buffer& to, ElementRange range, const Buffer& from,
-                               ElementCount begin, Stream /*stream*/) {
-  std::ranges::copy(on_host(from).bytes({begin, range.count}), on_host(to).bytes(range).begin());
+  const auto into = on_host(to).bytes(range);
+  const auto arrived = on_host(from).bytes({begin, range.count});
+  if (how == Arrival::reduce) return add(to.type(), into, arrived);
+  std::ranges::copy(arrived, into.begin());
 }
 
 EventPtr HostCommunicator::do_compute(Seconds start, Seconds duration) {

@@ -246,9 +246,8 @@ FoldedCalls::FoldedCalls(const ResolvedPoint& point, Chunks chunks,
   const topology::Cluster nodes = job_cluster(point);
   const training::Planner planner(nodes);
   Calls calls;
-  for (const training::Operation& operation : point.program.operations) {
-    const Call* call = call_of(operation);
-    if (call != nullptr && takes_part(*call)) calls.insert(*call);
+  for (const Call* call : calls_in(point.program)) {
+    if (takes_part(*call)) calls.insert(*call);
   }
   symmetry_ = symmetry_of(calls, planner);
   is_of_the_core_.resize(symmetry_.links.size());

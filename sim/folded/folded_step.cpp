@@ -105,9 +105,8 @@ bool notifications_queue(const ResolvedPoint& point) {
   const bool in_turn = calls_in_turn(point);
   std::set<CollectiveCall> calls;
   SendingPairs pairs;
-  for (const training::Operation& operation : point.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr || !calls.insert(*call).second) continue;
+  for (const CollectiveCall* call : calls_in(point.program)) {
+    if (!calls.insert(*call).second) continue;
     const collectives::Plan plan = planner.plan_of(*call);
     if (in_turn && plan.channels.size() == 1 && plan.channels.front().window == 1) continue;
     if (in_turn) pairs = {};
@@ -156,9 +155,8 @@ void refuse_many_sizes(const ResolvedPoint& point, Chunks chunks, const TakesPar
   };
   std::map<CollectiveCall, Kind> kinds;  // by a call without its size
   std::size_t sizes = 0;
-  for (const training::Operation& operation : point.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr || call->simulated() == nullptr || !takes_part(*call)) continue;
+  for (const CollectiveCall* call : calls_in(point.program)) {
+    if (call->simulated() == nullptr || !takes_part(*call)) continue;
     CollectiveCall of_kind = *call;
     of_kind.count = ElementCount(0);
     Kind& kind = kinds.try_emplace(of_kind, Kind{*call}).first->second;
@@ -404,9 +402,8 @@ class FoldedSimulation {
   StepTrace run(const training::StepProgram& program, std::span<const Job> jobs,
                 const TableOf& table_of) {
     double work = 0;
-    for (const training::Operation& operation : program.operations) {
-      const CollectiveCall* call = call_of(operation);
-      for (std::size_t j = 0; call != nullptr && j < jobs.size(); ++j) {
+    for (const CollectiveCall* call : calls_in(program)) {
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
         if (!table_of(j, *call).together) work += work_of(table_of(j, *call));
       }
     }
@@ -522,9 +519,8 @@ void add_counts_and_notes(const ResolvedPoint& point, const FoldedCalls& calls,
                              " later than the first could");
     }
   }
-  for (const training::Operation& operation : point.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call != nullptr) result.transfers += transfers.at(*call);
+  for (const CollectiveCall* call : calls_in(point.program)) {
+    result.transfers += transfers.at(*call);
   }
 }
 
@@ -549,9 +545,8 @@ Result simulate_folded(const ResolvedPoint& point, Chunks chunks) {
   Rates rates;
   FoldedSimulation step(point, chunks, rates, sharing_effort, takes_part);
   std::map<CollectiveCall, ApartCall> apart;
-  for (const training::Operation& operation : point.program.operations) {
-    const CollectiveCall* call = call_of(operation);
-    if (call == nullptr || step.calls().tables().front().contains(*call)) continue;
+  for (const CollectiveCall* call : calls_in(point.program)) {
+    if (step.calls().tables().front().contains(*call)) continue;
     const auto [entry, is_new] = apart.try_emplace(*call);
     if (!is_new) continue;
     entry->second.simulation = std::make_unique<FoldedSimulation>(

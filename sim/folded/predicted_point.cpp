@@ -27,10 +27,8 @@ constexpr double few_transfers_max = 1e5;
 constexpr double transfers_of_each_rank_max = 1e6;
 
 bool has_several_calls(const training::StepProgram& program) {
-  return std::ranges::count_if(program.operations, [](const training::Operation& operation) {
-           const auto* call = call_of(operation);
-           return call != nullptr && call->simulated() != nullptr;
-         }) > 1;
+  const auto is_simulated = [](const auto* call) { return call->simulated() != nullptr; };
+  return std::ranges::count_if(calls_in(program), is_simulated) > 1;
 }
 
 // Throws NotFolded.
@@ -42,11 +40,8 @@ bool leave_apart(const ResolvedPoint& point, const training::CollectiveCall& cal
 
 // Whether ranks leave a call at different times, and make others. Throws NotFolded.
 bool leave_apart(const ResolvedPoint& point) {
-  return has_several_calls(point.program) &&
-         std::ranges::any_of(point.program.operations, [&](const training::Operation& operation) {
-           const auto* call = call_of(operation);
-           return call != nullptr && leave_apart(point, *call);
-         });
+  const auto leave = [&](const auto* call) { return leave_apart(point, *call); };
+  return has_several_calls(point.program) && std::ranges::any_of(calls_in(point.program), leave);
 }
 
 // Whether to follow every rank: as long as may be where equal chunks will not do. Throws NotFolded.
@@ -144,9 +139,8 @@ Result with_calls_alone(ResolvedPoint point, double transfers) {
 }
 
 bool has_deep_trees(const ResolvedPoint& point) {
-  return std::ranges::any_of(point.program.operations, [&](const training::Operation& operation) {
-    const auto* call = call_of(operation);
-    return call != nullptr && cost::shallow_trees(cost::alone(point, *call));
+  return std::ranges::any_of(calls_in(point.program), [&](const auto* call) {
+    return cost::shallow_trees(cost::alone(point, *call)).has_value();
   });
 }
 

@@ -32,10 +32,8 @@ class NoCommunicator : public real::Communicator {
   std::vector<real::EventPtr> do_post(std::span<const real::Message>, real::Stream) override {
     PACELINE_UNREACHABLE("nothing is sent");
   }
-  void do_add(real::Buffer&, real::ElementRange, const real::Buffer&, ElementCount,
+  void do_put(real::Arrival, real::Buffer&, real::ElementRange, const real::Buffer&, ElementCount,
               real::Stream) override {}
-  void do_copy(real::Buffer&, real::ElementRange, const real::Buffer&, ElementCount,
-               real::Stream) override {}
   [[nodiscard]] bool in_order() const override { return false; }
   void do_finish(real::Stream) override {}
   [[nodiscard]] Bytes piece() const override { return Bytes(1 << 16); }

@@ -23,13 +23,9 @@ class ForwardingCommunicator : public real::Communicator {
                                       real::Stream stream) override {
     return inner_->post(messages, stream);
   }
-  void do_add(real::Buffer& to, collectives::ElementRange range, const real::Buffer& from,
-              ElementCount begin, real::Stream stream) override {
-    inner_->add(to, range, from, begin, stream);
-  }
-  void do_copy(real::Buffer& to, collectives::ElementRange range, const real::Buffer& from,
-               ElementCount begin, real::Stream stream) override {
-    inner_->copy(to, range, from, begin, stream);
+  void do_put(real::Arrival how, real::Buffer& to, real::ElementRange range,
+              const real::Buffer& from, ElementCount begin, real::Stream stream) override {
+    inner_->put(how, to, range, from, begin, stream);
   }
   bool in_order() const override { return inner_->in_order(); }
   void do_finish(real::Stream stream) override { inner_->finish(stream); }

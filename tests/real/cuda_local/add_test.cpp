@@ -26,8 +26,8 @@ std::string fault_of_sum(real::Communicator& communicator, std::uint32_t to, std
                          std::uint32_t count) {
   const auto sums = buffer_with(communicator, 1000);
   const auto added = buffer_with(communicator, 0);
-  communicator.add(*sums, {ElementCount(to), ElementCount(count)}, *added, ElementCount(from),
-                   stream);
+  communicator.put(real::Arrival::reduce, *sums, {ElementCount(to), ElementCount(count)}, *added,
+                   ElementCount(from), stream);
   communicator.finish(stream);
   std::vector<float> values(length);
   sums->read({ElementCount(0), ElementCount(length)}, std::as_writable_bytes(std::span(values)));
