@@ -236,15 +236,8 @@ class Parsing {
     if (!ids_.insert(wire.id()).second) throw at_node(wire.id(), "is there twice");
     if (file_.nodes.size() == nodes_most) throw at_byte(byte, "has more than 2^26 nodes");
     const Attributes attributes = attributes_of(wire);
-    Node node{wire.id(),
-              name_number(wire.name()),
-              role_of(wire, attributes),
-              attributes.stream ? *attributes.stream : attributes.thread.value_or(0),
-              0,
-              0,
-              0,
-              {},
-              {}};
+    Node node{wire.id(), name_number(wire.name()), role_of(wire, attributes)};
+    node.stream = attributes.stream ? *attributes.stream : attributes.thread.value_or(0);
     node.start = attributes.start
                      ? *attributes.start
                      : from_microseconds(wire.id(), wire.start_time_micros(), "starts");
@@ -268,10 +261,7 @@ class Parsing {
 
  private:
   std::uint32_t name_number(const std::string& name) {
-    const auto [found, is_new] =
-        numbers_.try_emplace(name, static_cast<std::uint32_t>(file_.names.size()));
-    if (is_new) file_.names.push_back(name);
-    return found->second;
+    return number_in(file_.names, numbers_, name, name);
   }
 
   File file_;

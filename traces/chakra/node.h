@@ -16,11 +16,11 @@ struct Node {
   std::uint64_t id;
   std::uint32_t name;  // in File::names
   Role role;
-  std::uint32_t stream;  // on the host its thread
-  TraceTime start;       // 0 where it is not recorded
-  TraceTime duration;
-  std::uint32_t call;                               // in File::calls, of a collective
-  std::vector<std::uint64_t> data_deps, ctrl_deps;  // ids
+  std::uint32_t stream = 0;  // on the host its thread
+  TraceTime start = 0;       // 0 where it is not recorded
+  TraceTime duration = 0;
+  std::uint32_t call = 0;                                     // in File::calls, of a collective
+  std::vector<std::uint64_t> data_deps = {}, ctrl_deps = {};  // ids
 };
 
 struct File {

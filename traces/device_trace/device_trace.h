@@ -59,8 +59,20 @@ inline constexpr std::string_view step_prefix = "ProfilerStep#";
 // What optimizers name the range in which they update parameters begins with this.
 inline constexpr std::string_view optimizer_prefix = "Optimizer.step";
 
+// How much of a file was read.
+struct ReadEvents {
+  std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
+  std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them
+
+  void skip(const char* what_is_wrong, std::uint64_t of_events = 1) {
+    if (of_events == 0) return;
+    skipped += of_events;
+    skipped_for[what_is_wrong] += of_events;
+  }
+};
+
 // What a profiler saw of one rank. Lists are in the order of their starts.
-struct DeviceTrace {
+struct DeviceTrace : ReadEvents {
   enum class Work : std::uint8_t { kernel, copy, set };
   // Work of the device other than collectives.
   struct Task {
@@ -129,16 +141,17 @@ struct DeviceTrace {
   std::optional<TraceTime> since_epoch;
   // The host looked now and then whether collectives had ended: their ends are up to so much late.
   bool has_late_ends = false;
-  std::uint64_t events = 0, skipped = 0;             // of the file; those that could not be read
-  bool is_cut = false;                               // the file ends in the middle
-  std::map<std::string, std::uint64_t> skipped_for;  // by what is wrong with them
-
-  void skip(const char* what_is_wrong, std::uint64_t of_events = 1) {
-    if (of_events == 0) return;
-    skipped += of_events;
-    skipped_for[what_is_wrong] += of_events;
-  }
+  bool is_cut = false;  // the file ends in the middle
 };
+
+// The number of a name in a list, at whose end it is put if `numbers` does not have its key.
+template <class Numbers, class Key>
+[[nodiscard]] std::uint32_t number_in(std::vector<std::string>& names, Numbers& numbers,
+                                      const Key& key, std::string_view name) {
+  const auto [found, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(names.size()));
+  if (is_new) names.emplace_back(name);
+  return found->second;
+}
 
 // Moves all times so that `zero` is 0, and brings lists into the order of their starts.
 void count_from(DeviceTrace& trace, TraceTime zero);

@@ -95,11 +95,12 @@ void take_largest(const Operands& operands, Largest& largest) {
   }
 }
 
-Largest largest_of(const Node& node) {
+void take_size(const Node& node, TracedCollective& call) {
   Largest largest;
   take_largest(node.inputs, largest);
   take_largest(node.outputs, largest);
-  return largest;
+  call.element_size = largest.element_size;
+  if (largest.elements) call.count = ElementCount(*largest.elements);
 }
 
 bool is_type(const Operands& operands, std::size_t i, std::string_view type) {
@@ -163,15 +164,12 @@ std::vector<Rank> ranks_at(const Attributes& attributes) {
   return ranks;
 }
 
-const Group* named(const std::vector<Group>& groups, std::string_view name) {
-  const auto found = std::ranges::find(groups, name, &Group::name);
-  return found == groups.end() ? nullptr : &*found;
-}
-
-const Group* numbered(const std::vector<Group>& groups, std::string_view number) {
-  if (number.empty()) return nullptr;
-  const auto found = std::ranges::find(groups, number, &Group::number);
-  return found == groups.end() ? nullptr : &*found;
+// Of a call that names it, or else has its number.
+const Group* known_group(const std::vector<Group>& groups, std::string_view name,
+                         std::string_view number) {
+  const auto found = name.empty() ? std::ranges::find(groups, number, &Group::number)
+                                  : std::ranges::find(groups, name, &Group::name);
+  return found == groups.end() || (name.empty() && number.empty()) ? nullptr : &*found;
 }
 
 std::optional<TracedCollective> recorded_by(const Node& node, const std::vector<Group>& groups) {
@@ -185,17 +183,12 @@ std::optional<TracedCollective> recorded_by(const Node& node, const std::vector<
   call.sequence = recorded_inputs.sequence;
   call.element_size = pytorch::element_size_of(attributes.dtype);
   call.count = pytorch::larger_count(attributes.in_count, attributes.out_count);
-  if (!call.element_size || !call.count) {
-    const Largest largest = largest_of(node);
-    call.element_size = largest.element_size;
-    if (largest.elements) call.count = ElementCount(*largest.elements);
-  }
+  if (!call.element_size || !call.count) take_size(node, call);
   const auto size = attributes.group_size.empty() ? recorded_inputs.size
                                                   : number_of<std::uint64_t>(attributes.group_size);
   if (size && *size <= 0xffffffffU) call.group_size = static_cast<std::uint32_t>(*size);
   call.ranks = ranks_at(attributes);
-  const Group* group = attributes.group.empty() ? numbered(groups, recorded_inputs.group_number)
-                                                : named(groups, attributes.group);
+  const Group* group = known_group(groups, attributes.group, recorded_inputs.group_number);
   if (group != nullptr) take_group(call, *group);
   if (call.group.empty()) call.group = attributes.group.substr(0, kind_most);
   // Uneven parts for and from each rank are the only ones that say how many there are.
@@ -211,9 +204,7 @@ TracedCollective sized(const Node& node, std::string_view kind) {
   TracedCollective call;
   call.kind = kind.substr(0, kind_most);
   call.collective = collective_of(call.kind);
-  const Largest largest = largest_of(node);
-  call.element_size = largest.element_size;
-  if (largest.elements) call.count = ElementCount(*largest.elements);
+  take_size(node, call);
   return call;
 }
 
@@ -359,12 +350,7 @@ Attributes attributes_of(ondemand::value value) {
   if (!is_array(value)) return attributes;
   for (ondemand::value attribute : value.get_array()) {
     if (!is_object(attribute)) continue;
-    std::string_view name, is;
-    for (ondemand::field field : attribute.get_object()) {
-      const std::string_view key = key_of(field);
-      if (key == "name") name = spelled(field.value());
-      if (key == "value") is = spelled(field.value());
-    }
+    const auto [name, is] = spelled_members(attribute, {"name", "value"});
     if (const auto member = value_of(name, attribute_names)) attributes.** member = is;
   }
   return attributes;

@@ -204,12 +204,7 @@ void take_groups(ondemand::object groups, Dump& dump) {
   for (ondemand::field field : groups) {
     const std::string_view name = key_of(field);
     if (!is_object(field.value())) continue;
-    std::string_view use, ranks;
-    for (ondemand::field of : field.value().get_object()) {
-      const std::string_view key = key_of(of);
-      if (key == "desc") use = spelled(of.value());
-      if (key == "ranks") ranks = spelled(of.value());
-    }
+    const auto [use, ranks] = spelled_members(field.value(), {"desc", "ranks"});
     dump.take_group(name, use, ranks);
   }
 }

@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -46,6 +48,19 @@ namespace ondemand = simdjson::ondemand;
 
 [[nodiscard]] inline bool is_array(ondemand::value& value) {
   return value.type().value() == ondemand::json_type::array;
+}
+
+// Those of an object's members; empty where it lacks one.
+template <std::size_t n>
+[[nodiscard]] std::array<std::string_view, n> spelled_members(ondemand::value object,
+                                                              const std::string_view (&keys)[n]) {
+  std::array<std::string_view, n> found;
+  for (ondemand::field field : object.get_object()) {
+    const auto key = std::ranges::find(keys, key_of(field));
+    if (key != std::end(keys))
+      found[static_cast<std::size_t>(key - std::begin(keys))] = spelled(field.value());
+  }
+  return found;
 }
 
 // The first 64 KiB of an object, or an array, from its bracket on (the properties of 16 devices are

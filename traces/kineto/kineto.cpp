@@ -291,10 +291,7 @@ class Gathering {
   }
 
   std::uint32_t name_number(std::string_view name) {
-    const auto [found, is_new] =
-        name_numbers_.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
-    if (is_new) trace_.names.emplace_back(name);
-    return found->second;
+    return number_in(trace_.names, name_numbers_, name, name);
   }
 
   // Names repeat, and most are of none: each is looked at once.
@@ -357,11 +354,12 @@ class Gathering {
     for (DeviceTrace::Gradient& gradient : trace_.gradients) gradient.parameter.reset();
   }
 
+  [[nodiscard]] std::optional<CollectiveKernel::Launch> launch_of(std::uint64_t correlation) const {
+    const auto found = launches_.find(correlation);
+    return found == launches_.end() ? std::nullopt : std::optional(found->second);
+  }
+
   void join() {
-    const auto launch_of = [&](std::uint64_t correlation) {
-      const auto found = launches_.find(correlation);
-      return found == launches_.end() ? std::optional<CollectiveKernel::Launch>() : found->second;
-    };
     for (Launched& launched : tasks_) {
       if (const auto launch = launch_of(launched.correlation)) launched.task.launched = launch->at;
       trace_.tasks.push_back(launched.task);
@@ -385,8 +383,8 @@ class Gathering {
     std::unordered_map<std::uint64_t, DeviceTrace::Wait> by_correlation;
     std::vector<DeviceTrace::Wait> waits;
     const auto launched_at = [&](std::uint64_t correlation, TraceTime otherwise) {
-      const auto found = launches_.find(correlation);
-      return found == launches_.end() ? otherwise : found->second.at;
+      const auto launch = launch_of(correlation);
+      return launch ? launch->at : otherwise;
     };
     for (const MadeWait& made : waits_) {
       const TraceTime at = launched_at(made.correlation, made.at);
@@ -493,16 +491,6 @@ void take_devices(ondemand::value list, Gathering& gathering) {
   }
 }
 
-void take_rank(ondemand::value value, Gathering& gathering) {
-  std::string_view rank, world_size;
-  for (ondemand::field field : value.get_object()) {
-    const std::string_view key = key_of(field);
-    if (key == "rank") rank = spelled(field.value());
-    if (key == "world_size") world_size = spelled(field.value());
-  }
-  gathering.take_rank(rank, world_size);
-}
-
 void take_events(ondemand::array events, Gathering& gathering) {
   for (ondemand::value event : events) {
     is_object(event) ? gathering.take(event_of(event)) : gathering.take_broken();
@@ -515,7 +503,10 @@ bool take_all(ondemand::document& document, Gathering& gathering) {
     const std::string_view key = key_of(field);
     ondemand::value& value = field.value();
     if (key == "deviceProperties" && is_array(value)) take_devices(value, gathering);
-    if (key == "distributedInfo" && is_object(value)) take_rank(value, gathering);
+    if (key == "distributedInfo" && is_object(value)) {
+      const auto [rank, world_size] = spelled_members(value, {"rank", "world_size"});
+      gathering.take_rank(rank, world_size);
+    }
     if (key != "traceEvents" || !is_array(value)) continue;
     has_events = true;
     take_events(value.get_array(), gathering);

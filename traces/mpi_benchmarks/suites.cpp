@@ -34,7 +34,7 @@ std::string joined(const Words& words, std::size_t from, std::size_t to) {
 // Pastes lose the # of titles.
 std::size_t after_hash(const Words& words) { return !words.empty() && words[0] == "#" ? 1 : 0; }
 
-using TitleOf = std::optional<BenchmarkTitle> (*)(const std::vector<std::string_view>&);
+using TitleOf = std::optional<BenchmarkTitle> (*)(const Words&);
 
 // Where a text lacks `sign`, part of a title, no line is looked at: it may be a trace of gigabytes.
 bool has_title(std::string_view text, std::string_view sign, TitleOf title_of, IsTitle is_one) {

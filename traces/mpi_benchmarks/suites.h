@@ -12,8 +12,6 @@
 // Outputs of the OSU micro-benchmarks and the Intel MPI Benchmarks: titles, then sizes and times.
 namespace paceline::traces {
 
-using Words = std::vector<std::string_view>;
-
 struct BenchmarkTitle {
   std::string name;  // "Allreduce", "Multi Latency Test": as messages show it
   bool is_ping_pong = false;

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "traces/collective_log/collective_log.h"
-#include "traces/text/lines.h"
-
 namespace paceline::traces {
 
 void DeviceList::add(const Device& device) {
@@ -54,8 +51,7 @@ void DeviceList::tell(CollectiveLog& log, std::uint64_t gpus_each) const {
   log.nodes = static_cast<std::uint32_t>(hosts.size());
 }
 
-std::optional<DeviceList::Device> device_in(std::string_view line,
-                                            const std::vector<std::string_view>& words) {
+std::optional<DeviceList::Device> device_in(std::string_view line, const Words& words) {
   const std::size_t at = !words.empty() && words[0] == "#" ? 1 : 0;
   const auto on = std::ranges::find(words, "on");
   if (words.size() < at + 7 || words[at] != "Rank" || !is_whole_number(words[at + 1]) ||

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 
@@ -50,7 +51,7 @@ class DeviceList {
 };
 
 // "#  Rank  0 Group  0 Pid   2574 on host device  0 [0x27] A100-SXM4-40GB", perhaps without the #.
-[[nodiscard]] std::optional<DeviceList::Device> device_in(
-    std::string_view line, const std::vector<std::string_view>& words);
+[[nodiscard]] std::optional<DeviceList::Device> device_in(std::string_view line,
+                                                          const Words& words);
 
 }  // namespace paceline::traces

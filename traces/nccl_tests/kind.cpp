@@ -11,22 +11,17 @@ namespace {
 
 using collectives::Collective;
 
-struct KnownProgram {
-  std::string_view name;
-  std::optional<Collective> collective;
-};
-
-constexpr KnownProgram programs[] = {{"all_reduce_perf", Collective::all_reduce},
-                                     {"reduce_scatter_perf", Collective::reduce_scatter},
-                                     {"all_gather_perf", Collective::all_gather},
-                                     {"broadcast_perf", Collective::broadcast},
-                                     {"reduce_perf", Collective::reduce},
-                                     {"alltoall_perf", Collective::all_to_all},
-                                     {"alltoallv_perf", std::nullopt},
-                                     {"gather_perf", Collective::gather},
-                                     {"scatter_perf", Collective::scatter},
-                                     {"sendrecv_perf", std::nullopt},
-                                     {"hypercube_perf", std::nullopt}};
+constexpr Program known_programs[] = {{"all_reduce", Collective::all_reduce},
+                                      {"reduce_scatter", Collective::reduce_scatter},
+                                      {"all_gather", Collective::all_gather},
+                                      {"broadcast", Collective::broadcast},
+                                      {"reduce", Collective::reduce},
+                                      {"alltoall", Collective::all_to_all},
+                                      {"alltoallv", std::nullopt},
+                                      {"gather", Collective::gather},
+                                      {"scatter", Collective::scatter},
+                                      {"sendrecv", std::nullopt},
+                                      {"hypercube", std::nullopt}};
 
 // Whether rows may be of a program; of those without a Collective only sendrecv's factor is known.
 bool allows(const Evidence& evidence, const Program& program, std::uint32_t ranks) {
@@ -75,20 +70,19 @@ bool is_of_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'
 
 std::optional<Program> program_in(std::string_view text) {
   constexpr std::string_view ending = "_perf";
-  const KnownProgram* found = nullptr;
+  std::optional<Program> found;
   for (auto at = text.find(ending); at != std::string_view::npos; at = text.find(ending, at + 1)) {
     const std::size_t end = at + ending.size();
     if (end < text.size() && is_of_name(text[end])) continue;
     std::size_t start = at;
     while (start > 0 && is_of_name(text[start - 1])) --start;
-    const std::string_view name = text.substr(start, end - start);
-    const auto* known = std::ranges::find(programs, name, &KnownProgram::name);
-    if (known == std::end(programs)) continue;
-    if (found != nullptr && found != known) return std::nullopt;  // a list of programs
-    found = known;
+    const auto* known =
+        std::ranges::find(known_programs, text.substr(start, at - start), &Program::name);
+    if (known == std::end(known_programs)) continue;
+    if (found && found != *known) return std::nullopt;  // a list of programs
+    found = *known;
   }
-  if (found == nullptr) return std::nullopt;
-  return Program{found->name.substr(0, found->name.size() - ending.size()), found->collective};
+  return found;
 }
 
 std::optional<std::size_t> identify(const std::vector<Program>& programs, bool are_listed,

@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/text/lines.h"
-
 namespace paceline::traces {
 namespace {
-
-using Words = std::vector<std::string_view>;
 
 constexpr std::size_t words_before = 3;
 // Time, algbw, busbw, how wrong the result was; with -I also i_min, i_max, i_p99 and i_cv%.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/collective_log/collective_log.h"
+#include "traces/text/lines.h"
 
 namespace paceline::traces {
 
@@ -24,14 +25,13 @@ struct TableLayout {
 };
 
 // nullopt for a line that is no header. The # before it may be missing.
-[[nodiscard]] std::optional<TableLayout> layout_of(const std::vector<std::string_view>& words);
+[[nodiscard]] std::optional<TableLayout> layout_of(const Words& words);
 
 // Size, count and type, perhaps absurd, behind a leading column where the table has one.
-[[nodiscard]] bool begins_row(const std::vector<std::string_view>& words,
-                              const TableLayout& layout);
+[[nodiscard]] bool begins_row(const Words& words, const TableLayout& layout);
 
 // Whether a row stands on the line behind something else, as an arrow or a remark.
-[[nodiscard]] bool has_row(const std::vector<std::string_view>& words);
+[[nodiscard]] bool has_row(const Words& words);
 
 // Why rows of -C are none.
 constexpr const char* cpu_time_reason = "the time of the CPU's call, not of the collective";
@@ -53,8 +53,7 @@ struct ParsedRow {
   void take_half(const HalfRow& half);
 };
 
-[[nodiscard]] ParsedRow row_of(std::size_t line, std::vector<std::string_view> words,
-                               const TableLayout& layout);
+[[nodiscard]] ParsedRow row_of(std::size_t line, Words words, const TableLayout& layout);
 
 inline constexpr const char* row_breaks_off = "the line breaks off";
 

@@ -19,7 +19,6 @@ namespace paceline::traces {
 namespace {
 
 using collectives::Collective;
-using Words = std::vector<std::string_view>;
 
 // "NCCL version 2.8.4-1+cuda11.2", or the code 22903 that nccl-tests print. Empty for neither.
 std::string version_in(std::string_view line) {

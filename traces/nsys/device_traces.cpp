@@ -225,13 +225,9 @@ class Gathering {
   void take_names() {
     std::unordered_map<std::uint32_t, std::uint32_t> own;
     const auto renumber = [&](std::uint32_t& name) {
-      const auto [found, is_new] =
-          own.try_emplace(name, static_cast<std::uint32_t>(trace_.names.size()));
-      if (is_new) {
-        trace_.names.push_back(name < events_.names.size() ? events_.names[name]
-                                                           : steps_[name - events_.names.size()]);
-      }
-      name = found->second;
+      const std::size_t events = events_.names.size();
+      name = number_in(trace_.names, own, name,
+                       name < events ? events_.names[name] : steps_[name - events]);
     };
     for (auto& task : trace_.tasks) renumber(task.name);
     for (auto& range : trace_.ranges) renumber(range.name);
@@ -271,10 +267,7 @@ std::vector<ProcessTrace> traces_of(const Events& events) {
   }
   if (traces.empty()) return traces;
   // What was left out is of the whole report, and told once.
-  DeviceTrace& first = traces.front().trace;
-  first.events = events.events;
-  first.skipped = events.skipped;
-  first.skipped_for = events.skipped_for;
+  static_cast<ReadEvents&>(traces.front().trace) = events;
   return traces;
 }
 

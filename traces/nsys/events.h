@@ -14,7 +14,7 @@ namespace paceline::traces::nsys {
 
 // A report of all its processes and devices. Times are nanoseconds of its one clock, at least 0.
 // Processes are the report's numbers; 0 where it does not tell them.
-struct Events {
+struct Events : ReadEvents {
   struct Work {
     TraceTime start, end;
     std::uint64_t process, correlation;  // 0: none
@@ -53,7 +53,9 @@ struct Events {
     }
   };
 
-  std::uint32_t number_of(std::string_view name);
+  std::uint32_t number_of(std::string_view name) {
+    return number_in(names, name_numbers, std::string(name), name);
+  }
 
   std::vector<std::string> names;
   std::unordered_map<std::string, std::uint32_t> name_numbers;
@@ -65,13 +67,6 @@ struct Events {
   std::vector<Payload> payloads;
   std::map<std::uint32_t, std::string> devices;  // of the machine: names by number
   std::map<std::uint64_t, std::uint32_t> ranks;  // of processes, as MPI numbers them
-  std::uint64_t events = 0, skipped = 0;
-  std::map<std::string, std::uint64_t> skipped_for;
-
-  void skip(const char* why) {
-    ++skipped;
-    ++skipped_for[why];
-  }
 };
 
 // Names of ranges and kernels longer than this are cut.

@@ -374,12 +374,7 @@ class ExportReading {
   }
 
   // Names are numbers of strings, which are read when all that are used are known.
-  std::uint32_t name_of_string(std::int64_t id) {
-    const auto [found, is_new] =
-        names_.try_emplace(id, static_cast<std::uint32_t>(events_.names.size()));
-    if (is_new) events_.names.emplace_back();
-    return found->second;
-  }
+  std::uint32_t name_of_string(std::int64_t id) { return number_in(events_.names, names_, id, ""); }
 
   bool has_time(std::optional<std::int64_t> start, std::optional<std::int64_t> end) {
     if (!start || !end || *start < 0 || *start > pytorch::furthest_time) {
@@ -547,13 +542,6 @@ class ExportReading {
 };
 
 }  // namespace
-
-std::uint32_t Events::number_of(std::string_view name) {
-  const auto [found, is_new] =
-      name_numbers.try_emplace(std::string(name), static_cast<std::uint32_t>(names.size()));
-  if (is_new) names.emplace_back(name);
-  return found->second;
-}
 
 Events events_of_export(std::string_view bytes) {
   ExportReading reading(bytes);

@@ -71,13 +71,12 @@ class Taking {
                         "give nsys stats --format csv --report cuda_gpu_trace,nvtx_pushpop_trace "
                         "REPORT.nsys-rep");
     }
-    for (std::size_t i = 0; i < around.broken_rows; ++i) events_.skip("a row that cannot be read");
+    events_.skip("a row that cannot be read", around.broken_rows);
     events_.events += around.broken_rows;
     // Which of them had the device is not told.
     if (processes_.size() > 1) {
-      for (std::size_t i = 0; i < events_.ranges.size(); ++i) {
-        events_.skip("a range of one of several processes: nsys export --type sqlite tells which");
-      }
+      events_.skip("a range of one of several processes: nsys export --type sqlite tells which",
+                   events_.ranges.size());
       events_.ranges.clear();
     }
     return std::move(events_);

@@ -33,8 +33,8 @@ namespace paceline::traces {
   return std::ranges::any_of(parts, [&](std::string_view part) { return contains(text, part); });
 }
 
-template <class Words>
-[[nodiscard]] bool is_one_of(std::string_view word, const Words& words) {
+template <class List>
+[[nodiscard]] bool is_one_of(std::string_view word, const List& words) {
   return std::ranges::find(words, word) != std::ranges::end(words);
 }
 
@@ -120,11 +120,13 @@ void for_each_line(std::string_view text, const Take& take) {
   }
 }
 
+using Words = std::vector<std::string_view>;
+
 // What spaces and tabs leave, of a line that may be megabytes of something else: the first words.
-[[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view line) {
+[[nodiscard]] inline Words words_of(std::string_view line) {
   constexpr std::string_view blank = " \t";
   constexpr std::size_t words_most = 64;  // the longest row has 23
-  std::vector<std::string_view> words;
+  Words words;
   std::size_t at = line.find_first_not_of(blank);
   while (at != std::string_view::npos && words.size() < words_most) {
     const std::size_t end = std::min(line.find_first_of(blank, at), line.size());
@@ -135,9 +137,8 @@ void for_each_line(std::string_view text, const Take& take) {
 }
 
 // The first `most` cells of a line of comma-separated values, without blanks around them.
-[[nodiscard]] inline std::vector<std::string_view> cells_of(std::string_view line,
-                                                            std::size_t most) {
-  std::vector<std::string_view> cells;
+[[nodiscard]] inline Words cells_of(std::string_view line, std::size_t most) {
+  Words cells;
   while (cells.size() < most) {
     const std::size_t comma = line.find(',');
     cells.push_back(trimmed(line.substr(0, comma)));

@@ -10,15 +10,16 @@
 #include "models/stats/quantile.h"
 #include "traces/device_trace/readers.h"
 #include "traces/json/json_value.h"
+#include "traces/pytorch/scalars.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
 namespace {
 
+using pytorch::elements_most, pytorch::furthest_time;
+
 constexpr const char* what_to_give = "give a file that paceline_recorder.py wrote, whole";
 constexpr std::string_view schema = "paceline.recording/1";
-constexpr TraceTime furthest_time = 4'000'000'000'000'000'000;   // 126 years
-constexpr std::uint64_t elements_most = std::uint64_t{1} << 48;  // no memory holds more
 constexpr std::uint64_t count_most = std::numeric_limits<std::uint32_t>::max();
 
 struct RecordedStep {
