@@ -144,7 +144,6 @@ std::unique_ptr<StepRunner::Call> StepRunner::make_call(const CollectiveCall& ca
 StepRunner::~StepRunner() = default;
 
 void StepRunner::fill(std::uint64_t seed) {
-  seed_ = seed;
   if (engine_) engine_->fill(seed);
   for (std::size_t id = 0; id < calls_.size(); ++id) {
     if (!calls_[id]) continue;

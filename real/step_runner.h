@@ -62,7 +62,6 @@ class StepRunner {
   // By operation; null for compute, an engine's, and calls that a server takes no part in.
   std::vector<std::unique_ptr<Call>> calls_;
   std::unique_ptr<EngineRunner> engine_;  // of programs that have one
-  std::uint64_t seed_ = 0;
 };
 
 }  // namespace paceline::real

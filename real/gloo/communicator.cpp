@@ -274,14 +274,8 @@ class GlooCommunicator : public HostCommunicator {
       : HostCommunicator(request.rank, request.size), context_(std::move(context)) {}
 
  private:
-  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
-    std::vector<EventPtr> events;
-    for (const Message& message : messages) events.push_back(post_one(message, stream));
-    return events;
-  }
-
   // Messages of one slot match in the order of posting, as gloo's own ring relies on, too.
-  EventPtr post_one(const Message& message, Stream stream) {
+  EventPtr post_one(const Message& message, Stream stream) override {
     const auto bytes = on_host(*message.buffer).bytes(message.range);
     auto buffer = context_->createUnboundBuffer(bytes.data(), bytes.size());
     const std::uint64_t slot = gloo::Slot::build(message_prefix, stream);

@@ -102,16 +102,12 @@ class MemoryCommunicator : public HostCommunicator {
         timeout_(request.timeout) {}
 
  private:
-  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
-    std::vector<EventPtr> events;
-    for (const Message& message : messages) {
-      const auto bytes = on_host(*message.buffer).bytes(message.range);
-      TicketPtr ticket = message.kind == Message::Kind::send
-                             ? world_->send({rank(), message.peer, stream}, bytes)
-                             : world_->receive({message.peer, rank(), stream}, bytes);
-      events.push_back(std::make_unique<Arrival>(world_, std::move(ticket), rank(), timeout_));
-    }
-    return events;
+  EventPtr post_one(const Message& message, Stream stream) override {
+    const auto bytes = on_host(*message.buffer).bytes(message.range);
+    TicketPtr ticket = message.kind == Message::Kind::send
+                           ? world_->send({rank(), message.peer, stream}, bytes)
+                           : world_->receive({message.peer, rank(), stream}, bytes);
+    return std::make_unique<Arrival>(world_, std::move(ticket), rank(), timeout_);
   }
 
   std::shared_ptr<World> world_;

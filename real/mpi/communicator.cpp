@@ -263,21 +263,17 @@ class MpiCommunicator : public HostCommunicator {
   }
 
  private:
-  std::vector<EventPtr> do_post(std::span<const Message> messages, Stream stream) override {
+  EventPtr post_one(const Message& message, Stream stream) override {
     // MPI counts in int: longer messages go in parts, which both sides cut alike.
     constexpr std::size_t part_max = std::size_t{1} << 30;
-    std::vector<EventPtr> events;
-    for (const Message& message : messages) {
-      Requests requests = this->requests();
-      auto bytes = on_host(*message.buffer).bytes(message.range);
-      while (!bytes.empty()) {
-        const auto part = bytes.first(std::min(bytes.size(), part_max));
-        post_bytes(message, part, stream, requests.next());
-        bytes = bytes.subspan(part.size());
-      }
-      events.push_back(std::make_unique<Transfer>(std::move(requests)));
+    Requests requests = this->requests();
+    auto bytes = on_host(*message.buffer).bytes(message.range);
+    while (!bytes.empty()) {
+      const auto part = bytes.first(std::min(bytes.size(), part_max));
+      post_bytes(message, part, stream, requests.next());
+      bytes = bytes.subspan(part.size());
     }
-    return events;
+    return std::make_unique<Transfer>(std::move(requests));
   }
 
   // Below Open MPI's eager limit over TCP (btl_tcp_eager_limit, 64 KiB with its header): a longer

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,18 +12,33 @@
 // What is said to NCCL and about it, as far as neither NCCL nor a device is needed for it.
 namespace paceline::real::nccl {
 
-// 22809 is 2.28.9, and 2708, of the older kind, 2.7.8.
-[[nodiscard]] std::string version_text(int code);
+// 22809 is 2.28.9, and 2708 2.7.8: until 2.8 a version had one digit less for its major and minor
+// number (nccl.h, NCCL_VERSION).
+[[nodiscard]] inline std::string version_text(int code) {
+  const int major_unit = code < 10000 ? 1000 : 10000;
+  return std::to_string(code / major_unit) + "." + std::to_string(code % major_unit / 100) + "." +
+         std::to_string(code % 100);
+}
 
 // A device as NCCL tells devices apart: a machine and a slot. The machine is the kernel's boot, or
 // `host_id` of NCCL_HOSTID, also an empty one.
-[[nodiscard]] std::string place_of(const std::string& boot_id,
-                                   const std::optional<std::string>& host_id,
-                                   const std::string& pci_address);
+[[nodiscard]] inline std::string place_of(const std::string& boot_id,
+                                          const std::optional<std::string>& host_id,
+                                          const std::string& pci_address) {
+  return (host_id ? "host " + *host_id : "boot " + boot_id) + " " + pci_address;
+}
 
 // The first two ranks that named the same device, by where each said to be.
-[[nodiscard]] std::optional<std::pair<Rank, Rank>> find_shared_device(
-    const std::vector<std::string>& places);
+[[nodiscard]] inline std::optional<std::pair<Rank, Rank>> find_shared_device(
+    const std::vector<std::string>& places) {
+  for (auto one = places.begin(); one != places.end(); ++one) {
+    const auto other = std::find(one + 1, places.end(), *one);
+    if (other == places.end()) continue;
+    return std::pair(Rank(static_cast<std::uint32_t>(one - places.begin())),
+                     Rank(static_cast<std::uint32_t>(other - places.begin())));
+  }
+  return std::nullopt;
+}
 
 // Plans' messages in flight together must not share a communicator of NCCL's, which matches them by
 // order alone, while threads post in any. Lanes are such communicators: by channel, and by whether
@@ -31,6 +47,10 @@ inline constexpr Stream lane_channels = 4;  // each costs memory of the device a
 inline constexpr Stream lanes = 2 * lane_channels;
 
 // nullopt where the channel's number is too high.
-[[nodiscard]] std::optional<std::size_t> lane_of(Stream stream);
+[[nodiscard]] inline std::optional<std::size_t> lane_of(Stream stream) {
+  const Stream channel = stream % streams_a_call;
+  if (channel >= lane_channels) return std::nullopt;
+  return stream / streams_a_call % 2 * lane_channels + channel;
+}
 
 }  // namespace paceline::real::nccl
