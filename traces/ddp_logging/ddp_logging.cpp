@@ -171,7 +171,7 @@ void add_facts(const Run& run, RunRecord& record) {
 }
 
 void add_buckets(const Run& run, RunRecord& record) {
-  RunRecord::Table table{"buckets, in the order in which they are reduced", {"bucket"}, {}};
+  RunRecord::Table table{"buckets, in the order in which they are reduced", {"bucket"}};
   std::vector<std::vector<Bytes>> columns;
   for (const auto& [key, name] :
        {std::pair{"bucket_sizes", "at first"}, {"rebuilt_bucket_sizes", "rebuilt"}}) {
@@ -199,9 +199,7 @@ void add_buckets(const Run& run, RunRecord& record) {
 
 void add_times(const Run& run, const std::string& which, const char* title, RunRecord& record) {
   RunRecord::Table table{
-      title,
-      {"rank", "iteration", "forward", "backward", "communication", "overlap", "exposed"},
-      {}};
+      title, {"rank", "iteration", "forward", "backward", "communication", "overlap", "exposed"}};
   for (const auto& [rank, report] : run.ranks) {
     const RankTimes times(report, which);
     if (!times.backward && !times.forward) continue;

@@ -58,8 +58,7 @@ Table activities(const Engine& engine, std::vector<std::string>& notes) {
           seconds_of(quantile(times, 9)), seconds_of(*std::ranges::max_element(times))}});
   }
   return largest({"what tensors were in, each of a fused call for itself",
-                  {"activity", "times", "median", "nine tenths below", "longest"},
-                  {}},
+                  {"activity", "times", "median", "nine tenths below", "longest"}},
                  std::move(rows), "activities", notes);
 }
 
@@ -83,8 +82,7 @@ Table calls(const Engine& engine, std::vector<std::string>& notes) {
           transfer, has_rate ? Cell(Bytes(bytes) / transfer) : Cell(std::string("-"))}});
   }
   return largest({"calls, the longest together first: tensors that one call sends in one buffer",
-                  {"operation", "by", "tensors", "size", "calls", "transfer", "size/transfer"},
-                  {}},
+                  {"operation", "by", "tensors", "size", "calls", "transfer", "size/transfer"}},
                  std::move(rows), "kinds of calls", notes);
 }
 
@@ -96,10 +94,10 @@ Table ranks(const Engine& engine, std::vector<std::string>& notes) {
          {std::uint64_t{rank}, ticks.last, ticks.held_up, ticks.first, time_or_none(ticks.behind),
           seconds_of(*std::ranges::max_element(ticks.behind))}});
   }
-  return largest({"ranks, by how long the others waited for them, where a tensor's ranks are named",
-                  {"rank", "was last", "others waited", "was first", "behind the first", "at most"},
-                  {}},
-                 std::move(rows), "ranks", notes);
+  return largest(
+      {"ranks, by how long the others waited for them, where a tensor's ranks are named",
+       {"rank", "was last", "others waited", "was first", "behind the first", "at most"}},
+      std::move(rows), "ranks", notes);
 }
 
 Table tensors(const Engine& engine, std::vector<std::string>& notes) {
@@ -114,8 +112,7 @@ Table tensors(const Engine& engine, std::vector<std::string>& notes) {
           tensor.operations, time_or_none(tensor.negotiations), time_or_none(tensor.transfers)}});
   }
   return largest({"tensors, the largest first",
-                  {"tensor", "shape", "type", "size", "operations", "negotiation", "transfer"},
-                  {}},
+                  {"tensor", "shape", "type", "size", "operations", "negotiation", "transfer"}},
                  std::move(rows), "tensors", notes);
 }
 
@@ -138,8 +135,7 @@ Table still_negotiated(const Engine& engine, std::vector<std::string>& notes) {
                      seconds_of(waited), came.empty() ? "not told" : came}});
   }
   return largest({"still waited for when the file ends, the longest first",
-                  {"tensor", "since", "ranks that had it"},
-                  {}},
+                  {"tensor", "since", "ranks that had it"}},
                  std::move(rows), "tensors still waited for", notes);
 }
 

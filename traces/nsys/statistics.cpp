@@ -162,8 +162,7 @@ void add_kernels(const Statistics& statistics, RunRecord& record) {
   record.facts.push_back({"communication, of all", share(communication.time, all)});
   add_table(
       {"communication, by kind of kernel",
-       {"kernel", "calls", "time", "of all", "average", "shortest", "longest"},
-       {}},
+       {"kernel", "calls", "time", "of all", "average", "shortest", "longest"}},
       collectives, RunRecord::rows_most,
       [&](const std::string& name, const Sum& sum) {
         return Cells{name,          sum.count,    sum.time,   share(sum.time, all),
@@ -176,7 +175,7 @@ void add_kernels(const Statistics& statistics, RunRecord& record) {
         ": the first " + std::to_string(kernels_listed) + " of " + std::to_string(others.size());
   }
   add_table(
-      {title, {"calls", "time", "of all", "average", "kernel"}, {}}, others, kernels_listed,
+      {title, {"calls", "time", "of all", "average", "kernel"}}, others, kernels_listed,
       [&](const std::string& name, const Sum& sum) {
         return Cells{sum.count, sum.time, share(sum.time, all), sum.average(), shown(name)};
       },
@@ -185,7 +184,7 @@ void add_kernels(const Statistics& statistics, RunRecord& record) {
 
 void add_list(const char* title, const char* column, const Sums& sums, RunRecord& record) {
   add_table(
-      {title, {column, "calls", "time", "average", "shortest", "longest"}, {}}, sums,
+      {title, {column, "calls", "time", "average", "shortest", "longest"}}, sums,
       RunRecord::rows_most,
       [](const std::string& name, const Sum& sum) {
         return Cells{shown(name), sum.count, sum.time, sum.average(), sum.shortest, sum.longest};

@@ -24,7 +24,7 @@ struct RunRecord {
   struct Table {
     std::string title;  // a sentence's beginning, in lower case
     std::vector<std::string> columns;
-    std::vector<std::vector<Cell>> rows;  // as many cells as columns; at most rows_most
+    std::vector<std::vector<Cell>> rows = {};  // as many cells as columns; at most rows_most
   };
   static constexpr std::size_t rows_most = 1000;
 
