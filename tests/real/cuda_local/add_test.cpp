@@ -70,8 +70,8 @@ TEST(GpuSums, AreInOrderWithCopies) {
     const auto second = buffer_with(*communicator, 0);
     const ElementRange all{ElementCount(0), ElementCount(length)};
     for (int i = 0; i < 20; ++i) {
-      communicator->add(*first, all, *second, ElementCount(0), stream);
-      communicator->copy(*second, all, *first, ElementCount(0), stream);
+      communicator->put(real::Arrival::reduce, *first, all, *second, ElementCount(0), stream);
+      communicator->put(real::Arrival::copy, *second, all, *first, ElementCount(0), stream);
     }
     communicator->finish(stream);
     std::vector<float> values(length);
