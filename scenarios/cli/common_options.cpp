@@ -17,12 +17,11 @@ Option add_json(CommandOptions app, files::OutputFile& json, const std::string& 
 }
 
 Option add_secret_file(CommandOptions& app, std::string& path) {
-  const Option option =
-      app.add_option("--secret-file", path,
-                     "The file of a secret that all ranks of a launcher share and prove to each "
-                     "other when they meet (default: $PACELINE_SECRET_FILE).");
-  option.reads_files("");
-  return option;
+  return app
+      .add_option("--secret-file", path,
+                  "The file of a secret that all ranks of a launcher share and prove to each other "
+                  "when they meet (default: $PACELINE_SECRET_FILE).")
+      .reads_files("");
 }
 
 std::vector<std::string> shipped_models() { return loader::names_of(shipped_networks()); }

@@ -25,6 +25,12 @@ T quantity(const char* option, const std::string& text, Parsed<T> (*parse)(std::
   return std::get<T>(parsed);
 }
 
+inline BytesPerSecond positive_bandwidth(const char* option, const std::string& text) {
+  const BytesPerSecond value = quantity(option, text, parse_bandwidth);
+  if (value <= BytesPerSecond(0)) throw InputError({option}, "is not above zero", "");
+  return value;
+}
+
 // --min, and each size `factor` times the one before up to --max.
 inline std::vector<Bytes> sizes_between(Bytes least, const std::string& most_text,
                                         std::uint64_t factor) {

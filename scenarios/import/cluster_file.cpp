@@ -451,9 +451,9 @@ class ClusterText {
         figure.value_or(Sourced{nic_bandwidth_unless_told,
                                 "not told by the file: what NCCL counts where it knows no better "
                                 "(src/graph/topo.h, NET_BW); --network-bandwidth tells more"});
-    keys_.add(1, "bandwidth", gigabits(rate.bandwidth), rate.source);
-    keys_.add(1, "latency", to_text(hop_latency_of(cost::nccl::Hop::net)),
-              "not told by the file: NCCL's constant for a hop (src/graph/tuning.cc, hwLat)");
+    keys_.add(1, "bandwidth", fmt::format("{:.6g}Gbps", rate.bandwidth.value() * 8e-9),
+              rate.source);
+    add_latency(cost::nccl::Hop::net);
     keys_.add(1, "nics_per_node", std::to_string(count), nics_source(nics));
     if (is_socket(nics)) keys_.add(1, "transport", "tcp", "the file shows sockets");
     const bool is_told = !nics.taken.empty() && nics.taken[0]->is_socket.has_value();
@@ -476,10 +476,6 @@ class ClusterText {
       source += "; left out, as no GPU is below a switch with them: " + names_of(nics.left_out);
     }
     return source;
-  }
-
-  [[nodiscard]] static std::string gigabits(BytesPerSecond bandwidth) {
-    return fmt::format("{:.6g}Gbps", bandwidth.value() * 8e-9);
   }
 
   [[nodiscard]] static bool is_socket(const ChosenNics& nics) {

@@ -285,15 +285,12 @@ void take(const traces::UnpackedFile& file, const std::string& path, LogFiles& l
   throw InputError({import.refused.front().file}, import.refused.front().why, "");
 }
 
-std::uint32_t rank_or_last(const DeviceTrace& trace) {
-  return trace.rank ? trace.rank->value() : std::numeric_limits<std::uint32_t>::max();
-}
-
 void sort_by_rank(Import& import) {
   std::vector<std::size_t> order(import.traces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  constexpr Rank last(std::numeric_limits<std::uint32_t>::max());
   std::ranges::stable_sort(order, {},
-                           [&](std::size_t i) { return rank_or_last(import.traces[i]); });
+                           [&](std::size_t i) { return import.traces[i].rank.value_or(last); });
   Import sorted;
   for (const std::size_t i : order) {
     sorted.files.push_back(std::move(import.files[i]));

@@ -61,6 +61,11 @@ struct OwnFile {
 // The contents of files of training runs: profilers' traces, a file a rank; runs as paceline keeps
 // them; logs of collectives and ping-pongs, which paceline calibrate fits; topologies of nodes.
 struct Import {
+  template <class Content>
+  struct Of {
+    std::string file;
+    Content content;
+  };
   struct Refused {
     std::string file, why;
   };
@@ -71,38 +76,22 @@ struct Import {
   traces::MatchedCalls matched;
   std::vector<traces::TraceRun> runs;  // of files of step traces, in the order given
   // Tables of logs of collectives. Of files that are one log together the first is named.
-  struct Log {
-    std::string file;
-    traces::CollectiveLog table;
-  };
+  using Log = Of<traces::CollectiveLog>;
   std::vector<Log> logs;
   // What else files tell of a run (traces/formats/formats.h).
-  struct Record {
-    std::string file;
-    traces::RunRecord record;
-  };
+  using Record = Of<traces::RunRecord>;
   std::vector<Record> records;
   // What was read, though not all of it: where it ends, and why.
   struct Note {
     std::string file, text;
   };
   std::vector<Note> notes;
-  struct Link {
-    std::string file;
-    traces::PingPong table;
-  };
+  using Link = Of<traces::PingPong>;
   std::vector<Link> links;  // ping-pongs
-  struct Topology {
-    std::string file;
-    traces::NamedTopology found;
-  };
+  using Topology = Of<traces::NamedTopology>;
   std::vector<Topology> topologies;
   // What other commands take: no part of a run, and none that is missing.
-  struct Own {
-    std::string file;
-    OwnFile kind;
-  };
-  std::vector<Own> own;
+  std::vector<Of<OwnFile>> own;
   std::vector<Refused> refused;
   // A file that was taken, as it is called here, and the path under which it was given.
   struct Origin {
@@ -111,6 +100,10 @@ struct Import {
   };
   std::vector<Origin> origins;  // in the order in which they were read
 };
+
+// Rows that could not be used, a line each.
+void write_skipped(std::ostream& out, const std::string& file,
+                   const std::vector<traces::CollectiveLog::Skipped>& all);
 
 // Reads files, archives and folders of them, in the formats that their contents show. Files that
 // cannot be read are refused with a reason; when nothing is left, or two files are of one rank,

@@ -65,31 +65,29 @@ std::string left_out_text(const CollectiveLog& log) {
 }
 
 void write_log(std::ostream& out, const Import::Log& log) {
-  fmt::print(out, "\n{}: {}\n", log.file, title_of(log.table));
+  fmt::print(out, "\n{}: {}\n", log.file, title_of(log.content));
   TextTable table({"size", "time", "algbw"}, 0);
-  for (const CollectiveLog::Row& row : log.table.rows) {
+  for (const CollectiveLog::Row& row : log.content.rows) {
     const Seconds time = mean_of(row);
     table.add({to_text(row.size), to_text(time), to_text(row.size / time)});
   }
-  if (!log.table.rows.empty()) table.write(out);
-  for (const auto& [line, why] : log.table.skipped) {
-    fmt::print(out, "{}:{}: skipped: {}\n", log.file, line, why);
-  }
-  if (const std::string left = left_out_text(log.table); !left.empty()) {
+  if (!log.content.rows.empty()) table.write(out);
+  write_skipped(out, log.file, log.content.skipped);
+  if (const std::string left = left_out_text(log.content); !left.empty()) {
     fmt::print(out, "left out: {}\n", left);
   }
-  if (log.table.collective && !log.table.known_by.empty()) {
-    fmt::print(out, "{} by {}\n", to_text(*log.table.collective), log.table.known_by);
+  if (log.content.collective && !log.content.known_by.empty()) {
+    fmt::print(out, "{} by {}\n", to_text(*log.content.collective), log.content.known_by);
   }
-  if (!log.table.may_be.empty()) {
+  if (!log.content.may_be.empty()) {
     fmt::print(out, "{} by its rows: add --collective to calibrate or validate, whichever it is\n",
-               traces::listed(log.table.may_be));
+               traces::listed(log.content.may_be));
   }
-  for (const std::string& note : log.table.notes) fmt::print(out, "{}\n", note);
+  for (const std::string& note : log.content.notes) fmt::print(out, "{}\n", note);
 }
 
 void write_link(std::ostream& out, const Import::Link& link) {
-  const traces::PingPong& table = link.table;
+  const traces::PingPong& table = link.content;
   fmt::print(out, "\n{}: {}, {}\n", link.file,
              table.between ? to_text(*table.between) : "not told what lies between the two ranks",
              counted(table.rows.size(), "size"));
@@ -99,9 +97,7 @@ void write_link(std::ostream& out, const Import::Link& link) {
               row.size > Bytes(0) ? to_text(row.size / row.time) : "-"});
   }
   text.write(out);
-  for (const auto& [line, why] : table.skipped) {
-    fmt::print(out, "{}:{}: skipped: {}\n", link.file, line, why);
-  }
+  write_skipped(out, link.file, table.skipped);
 }
 
 std::string joined_by(const NodeTopology& node) {
@@ -178,6 +174,11 @@ void write_networks(std::ostream& out, const RunRecord& record) {
 
 }  // namespace
 
+void write_skipped(std::ostream& out, const std::string& file,
+                   const std::vector<CollectiveLog::Skipped>& all) {
+  for (const auto& [line, why] : all) fmt::print(out, "{}:{}: skipped: {}\n", file, line, why);
+}
+
 void write_runs(std::ostream& out, const std::vector<TraceRun>& runs) {
   fmt::print(out, "{}\n\n", counted(runs.size(), "run"));
   write_totals(out, runs);
@@ -237,7 +238,7 @@ void write_topologies(std::ostream& out, const std::vector<Import::Topology>& to
 
 void write_records(std::ostream& out, const std::vector<Import::Record>& records, Rows rows) {
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const RunRecord& record = records[i].record;
+    const RunRecord& record = records[i].content;
     fmt::print(out, "{}{}: {}\n", i > 0 ? "\n" : "", records[i].file, record.title);
     TextTable facts({"figure", ""}, 1);
     for (const auto& [name, value] : record.facts) facts.add({name, text_of(value)});

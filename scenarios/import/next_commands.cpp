@@ -278,11 +278,10 @@ Measured measured_in(const Import& import, const Paths& files) {
   };
   Measured all;
   for (const Import::Log& log : import.logs) {
-    if (is_of(log.file)) all.add(log.table);
+    if (is_of(log.file)) all.add(log.content);
   }
   for (const Import::Link& link : import.links) {
-    if (!is_of(link.file)) continue;
-    all.add(link.table);
+    if (is_of(link.file)) all.add(link.content);
   }
   return all;
 }
@@ -346,7 +345,8 @@ bool is_enough(const Import::Topology& topology, const Answer& answer) {
     if (has("--network-bandwidth")) known.network_bandwidth = BytesPerSecond(25e9 / 8);
     if (has("--nics")) known.nics_per_node = 1;
     known.has_no_nvlink = has("--no-nvlink");
-    (void)cluster_file_text({topology.file, topology.found.format, topology.found.topology}, known);
+    (void)cluster_file_text({topology.file, topology.content.format, topology.content.topology},
+                            known);
     return true;
   } catch (const InputError&) {
     return false;

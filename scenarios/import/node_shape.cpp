@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <set>
@@ -209,17 +208,12 @@ NodeShape linked_shape(const TopologyFile& file, std::optional<std::uint32_t> sm
   return mesh;
 }
 
-bool is_any_of(std::string_view model, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(
-      parts, [&](std::string_view part) { return model.find(part) != std::string_view::npos; });
-}
-
 // By the name of the driver, or of a shipped device. H100, H200 and B200 that are no PCIe cards
 // have no SXM in the former.
 bool is_sxm(std::string_view model) {
-  if (is_any_of(model, {"SXM", "sxm"})) return true;
-  return is_any_of(model, {"HBM3", "H200", "h200", "B200", "b200", "B300"}) &&
-         !is_any_of(model, {"NVL", "PCIe"});
+  if (traces::contains_any(model, {"SXM", "sxm"})) return true;
+  return traces::contains_any(model, {"HBM3", "H200", "h200", "B200", "b200", "B300"}) &&
+         !traces::contains_any(model, {"NVL", "PCIe"});
 }
 
 NodeShape lanes_of_rings(const TopologyFile& file, const std::string& why) {
@@ -240,7 +234,7 @@ NodeShape run_shape(const TopologyFile& file, std::optional<std::uint32_t> sm,
     return PcieShape{.why = "the log connects GPUs of a node through host memory (via SHM)",
                      .peer_to_peer = false};
   }
-  const bool is_old_sxm = is_any_of(model, {"SXM2", "sxm2"});
+  const bool is_old_sxm = traces::contains_any(model, {"SXM2", "sxm2"});
   const bool is_switched = run.has_nvls || (is_sxm(model) && !is_old_sxm);
   if (is_switched && !sm) {
     refuse_gpu(file, 0, "has NVSwitches, and does not say how many NVLinks such a GPU has",
@@ -285,7 +279,7 @@ void refuse_modules(const TopologyFile& file, std::optional<std::uint32_t> sm,
     refuse_gpu(file, 0, fmt::format("shows no NVLinks, and {} has some", traces::shown(model)),
                hint);
   }
-  const bool is_card = is_any_of(model, {"pcie", "PCIe", "NVL"});
+  const bool is_card = traces::contains_any(model, {"pcie", "PCIe", "NVL"});
   if (file.topology.links_of_pairs_only || is_card || !sm || !may_be_module(*sm)) return;
   refuse_gpu(file, 0,
              fmt::format("shows no NVLinks; GPUs of compute capability {} are modules that have "

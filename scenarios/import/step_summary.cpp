@@ -314,16 +314,11 @@ void write_called_late(std::ostream& out, const Import& import, Rows rows) {
              "\nwhen ranks called their collectives, behind the first of them: right as far as the "
              "hosts' clocks agree\n");
   TextTable table({"rank", "was last", "behind, median", "at most"}, 1);
-  std::vector<Seconds> weights;
-  for (const CalledLate& one : late) weights.push_back(one.median);
-  const auto written = written_rows(weights, rows);
-  for (const std::size_t row : written) {
-    const CalledLate& one = late[row];
-    table.add(
+  const auto add = [&](TextTable& to, const CalledLate& one) {
+    to.add(
         {who(import, one.trace), std::to_string(one.last), to_text(one.median), to_text(one.most)});
-  }
-  table.write(out);
-  out << left_out(late.size(), written.size(), "most behind");
+  };
+  write_heaviest(out, table, late, &CalledLate::median, "most behind", rows, add);
 }
 
 }  // namespace paceline

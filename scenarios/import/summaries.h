@@ -1,14 +1,30 @@
 #pragma once
 
-#include <iosfwd>
+#include <functional>
+#include <ostream>
+#include <string>
 #include <vector>
 
 #include "scenarios/import/import.h"
 #include "scenarios/import/traced_run.h"
+#include "scenarios/text_table.h"
 #include "traces/learn/unfinished_calls.h"
 
 // The parts of write_summary() (import.h).
 namespace paceline {
+
+// Those of `all` that are to be written (written_rows), as `add` puts one into the table, and what
+// is left out.
+template <class Row, class Weight, class Add>
+void write_heaviest(std::ostream& out, TextTable table, const std::vector<Row>& all, Weight weight,
+                    const std::string& worst_by, Rows rows, const Add& add) {
+  std::vector<Seconds> weights;
+  for (const Row& row : all) weights.push_back(std::invoke(weight, row));
+  const auto written = written_rows(weights, rows);
+  for (const std::size_t row : written) add(table, all[row]);
+  table.write(out);
+  out << left_out(all.size(), written.size(), worst_by);
+}
 
 // What a run that hangs hangs in: the first collective of each group that some rank had not ended,
 // or not come to, when the traces were written. Nothing where all have ended.

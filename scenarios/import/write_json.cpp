@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "models/run/call_times.h"
@@ -101,7 +102,7 @@ constexpr auto fields_of(const PingPong*) {
 constexpr auto fields_of(const Import::Topology*) {
   using Of = Import::Topology;
   using traces::NamedTopology, traces::NodeTopology;
-  constexpr auto node = [](const Of& one) -> const NodeTopology& { return one.found.topology; };
+  constexpr auto node = [](const Of& one) -> const NodeTopology& { return one.content.topology; };
   constexpr auto gpus = [=](const Of& one) { return node(one).gpus.size(); };
   constexpr auto nics = [=](const Of& one) { return node(one).nics.size(); };
   constexpr auto nvlink = [=](const Of& one) { return pairs_of(node(one)).nvlink; };
@@ -113,7 +114,7 @@ constexpr auto fields_of(const Import::Topology*) {
     }
     return by_path;
   };
-  return Fields(field("file", &Of::file), field("format", at<&Of::found, &NamedTopology::format>),
+  return Fields(field("file", &Of::file), field("format", at<&Of::content, &NamedTopology::format>),
                 field("gpus", gpus), field("nics", nics), field("nvlink_pairs", nvlink),
                 field("nvswitch_links", switched), field("pcie_pairs", pcie));
 }
@@ -158,9 +159,10 @@ class JsonOfImport {
       json_.put("called_late", traces::calls_by_clock(import_.traces));
       json_.put_list("runs", import_.runs, [&](const auto& run) { write_run(run); });
       json_.put_list("logs", import_.logs,
-                     [&](const Import::Log& log) { write_with("file", log.file, log.table); });
-      json_.put_list("ping_pongs", import_.links,
-                     [&](const Import::Link& link) { write_with("file", link.file, link.table); });
+                     [&](const Import::Log& log) { write_with("file", log.file, log.content); });
+      json_.put_list("ping_pongs", import_.links, [&](const Import::Link& link) {
+        write_with("file", link.file, link.content);
+      });
       json_.put("topologies", import_.topologies);
       json_.put_list("records", import_.records, [&](const auto& one) { write_record(one); });
       json_.put("notes", import_.notes);
@@ -179,9 +181,8 @@ class JsonOfImport {
   }
 
   void write_traces() {
-    json_.key("traces");
-    json_.begin_list();
-    for (std::size_t t = 0; t < import_.traces.size(); ++t) {
+    const auto numbers = std::views::iota(std::size_t{0}, import_.traces.size());
+    json_.put_list("traces", numbers, [&](std::size_t t) {
       const DeviceTrace& trace = import_.traces[t];
       json_.object([&] {
         json_.put("file", import_.files[t]);
@@ -192,8 +193,7 @@ class JsonOfImport {
         json_.put_list("calls", trace.collectives,
                        [&](const TracedCollective& call) { write_call(call, trace.has_times); });
       });
-    }
-    json_.end_list();
+    });
   }
 
   void write_step(const DeviceTrace& trace, const traces::StepProfile& step) {

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "models/text/number.h"
 #include "models/units/parse.h"
@@ -92,22 +93,19 @@ void write_calls(std::ostream& out, const Import& import, Rows rows) {
   const std::string where = has_steps ? "in " + counted(steps, "step") : "in all of the trace";
   fmt::print(out, "\ncollectives of rank {}, {}\n", rank_number(trace), where);
   TextTable table({"kind", "elements", "bytes each", "group", "calls", "least", "most"}, 1);
-  std::vector<Seconds> times;
-  for (const Likeness& likeness : calls.order) {
+  const auto time = [&](const Likeness& likeness) {
     const auto& on_device = calls.alike.at(likeness).on_device;
-    times.push_back(std::accumulate(on_device.begin(), on_device.end(), Seconds(0)));
-  }
-  const auto written = written_rows(times, rows);
-  for (const std::size_t row : written) {
-    const auto& [kind, count, size, group] = calls.order[row];
-    const Alike& of = calls.alike.at(calls.order[row]);
+    return std::accumulate(on_device.begin(), on_device.end(), Seconds(0));
+  };
+  const auto add = [&](TextTable& to, const Likeness& likeness) {
+    const auto& [kind, count, size, group] = likeness;
+    const Alike& of = calls.alike.at(likeness);
     const auto [least, most] = std::ranges::minmax_element(of.on_device);
     const bool ran = !of.on_device.empty();
-    table.add({kind, or_none(count), or_none(size), or_none(group), std::to_string(of.calls),
-               ran ? to_text(*least) : none, ran ? to_text(*most) : none});
-  }
-  table.write(out);
-  out << left_out(times.size(), written.size(), "most time");
+    to.add({kind, or_none(count), or_none(size), or_none(group), std::to_string(of.calls),
+            ran ? to_text(*least) : none, ran ? to_text(*most) : none});
+  };
+  write_heaviest(out, table, calls.order, time, "most time", rows, add);
 }
 
 void write_matched(std::ostream& out, const Import& import, Rows rows) {
@@ -116,20 +114,16 @@ void write_matched(std::ostream& out, const Import& import, Rows rows) {
              "\nthe same collective on several ranks: transfer is the quickest rank's, the rest "
              "waiting\n");
   TextTable table({"kind", "elements", "ranks", "transfer", "skew", "last to begin"}, 1);
-  std::vector<Seconds> skews;
-  for (const traces::MatchedCall& call : import.matched.calls) skews.push_back(call.skew);
-  const auto written = written_rows(skews, rows);
-  for (const std::size_t row : written) {
-    const traces::MatchedCall& call = import.matched.calls[row];
+  const auto add = [&](TextTable& to, const traces::MatchedCall& call) {
     const auto& first = call.ranks.front();
     const TracedCollective& traced = import.traces[first.trace].collectives[first.collective];
     const auto last = std::ranges::max_element(call.ranks, {}, &traces::MatchedCall::OnRank::late);
-    table.add({traced.kind, or_none(traced.count ? traced.count->value() : 0),
-               std::to_string(call.ranks.size()), to_text(call.transfer), to_text(call.skew),
-               "rank " + rank_number(import.traces[last->trace])});
-  }
-  table.write(out);
-  out << left_out(skews.size(), written.size(), "most skew");
+    to.add({traced.kind, or_none(traced.count ? traced.count->value() : 0),
+            std::to_string(call.ranks.size()), to_text(call.transfer), to_text(call.skew),
+            "rank " + rank_number(import.traces[last->trace])});
+  };
+  write_heaviest(out, table, import.matched.calls, &traces::MatchedCall::skew, "most skew", rows,
+                 add);
 }
 
 void write_broken(std::ostream& out, const Import& import) {
@@ -183,37 +177,26 @@ void write_next(std::ostream& out, const std::vector<NextCommand>& commands) {
   }
 }
 
-// Kinds of content, with an empty line between.
-class Parts {
- public:
-  explicit Parts(std::ostream& out) : out_(out) {}
-  std::ostream& next() {
-    if (has_any_) out_ << '\n';
-    has_any_ = true;
-    return out_;
-  }
-
- private:
-  std::ostream& out_;
-  bool has_any_ = false;
-};
-
 }  // namespace
 
 void write_summary(std::ostream& out, const Import& import, Rows rows) {
   for (const auto& [file, text] : import.notes) fmt::print(out, "{}: {}\n", file, text);
-  Parts parts(out);
+  bool is_first = true;
+  const auto next = [&]() -> std::ostream& {  // kind of content: an empty line is between
+    if (!std::exchange(is_first, false)) out << '\n';
+    return out;
+  };
   std::optional<TracedRun> profiled;
   if (!import.traces.empty()) {
-    write_profiles(parts.next(), import, rows);
+    write_profiles(next(), import, rows);
     if (!import.steps.front().empty()) profiled = write_replayed(out, import, rows);
   }
-  if (!import.runs.empty()) write_runs(parts.next(), import.runs);
-  if (!import.logs.empty()) write_logs(parts.next(), import.logs);
-  if (!import.links.empty()) write_links(parts.next(), import.links);
-  if (!import.topologies.empty()) write_topologies(parts.next(), import.topologies);
-  if (!import.records.empty()) write_records(parts.next(), import.records, rows);
-  if (!import.own.empty()) parts.next();
+  if (!import.runs.empty()) write_runs(next(), import.runs);
+  if (!import.logs.empty()) write_logs(next(), import.logs);
+  if (!import.links.empty()) write_links(next(), import.links);
+  if (!import.topologies.empty()) write_topologies(next(), import.topologies);
+  if (!import.records.empty()) write_records(next(), import.records, rows);
+  if (!import.own.empty()) next();
   for (const auto& [file, kind] : import.own) {
     fmt::print(out, "{} {}\n", file, sentence_of(kind, file));
   }

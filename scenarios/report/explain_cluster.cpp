@@ -260,8 +260,7 @@ std::string_view link_name(LinkKind kind) {
     case LinkKind::leaf_uplink: return "leaf uplink";
     case LinkKind::leaf_downlink: return "leaf downlink";
   }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
+  PACELINE_UNREACHABLE("a link outside the enumeration");
 }
 
 std::string link_sharers(const Link& link, const Cluster& cluster) {
@@ -285,8 +284,7 @@ std::string link_sharers(const Link& link, const Cluster& cluster) {
       return counted(std::uint64_t{cluster.network.fat_tree->nodes_per_leaf} * each, "NIC");
     }
   }
-  PACELINE_EXPECTS(!"a link outside the enumeration");
-  return "";
+  PACELINE_UNREACHABLE("a link outside the enumeration");
 }
 
 void write_cluster(std::ostream& out, const Cluster& cluster) {

@@ -21,6 +21,7 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
+#include "scenarios/import/import.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/text_table.h"
 
@@ -68,13 +69,6 @@ struct Options {
   }
 };
 
-void write_skipped(const std::string& file,
-                   const std::vector<traces::CollectiveLog::Skipped>& all) {
-  for (const auto& skipped : all) {
-    fmt::print(std::cout, "{}:{}: skipped: {}\n", file, skipped.line, skipped.why);
-  }
-}
-
 void write_sources(const Calibration& calibration) {
   if (calibration.sources.empty()) return;
   TextTable table({"log", "collective", "nodes", "ranks a node", "rows", "used", "skipped"}, 2);
@@ -85,7 +79,9 @@ void write_sources(const Calibration& calibration) {
                std::to_string(source.skipped.size())});
   }
   table.write(std::cout);
-  for (const auto& source : calibration.sources) write_skipped(source.file, source.skipped);
+  for (const auto& source : calibration.sources) {
+    write_skipped(std::cout, source.file, source.skipped);
+  }
 }
 
 void write_machine_parts(const CalibratedMachine& machine) {
@@ -204,7 +200,7 @@ void write_link(cost::LinkPlace place, const CalibratedLink& link) {
   const auto bandwidth = fit.estimate.bandwidth_range();
   fmt::print(std::cout, "{}: {} of {}\n", to_text(place), counted(fit.samples.size(), "size"),
              link.files());
-  for (const auto& source : link.sources) write_skipped(source.file, source.skipped);
+  for (const auto& source : link.sources) write_skipped(std::cout, source.file, source.skipped);
   fmt::print(std::cout, "  latency {} ({} to {}), bandwidth {} ({} to {}), 90 % intervals\n",
              to_text(fit.estimate.latency), to_text(latency.first), to_text(latency.second),
              to_text(fit.estimate.bandwidth), to_text(bandwidth.first), to_text(bandwidth.second));

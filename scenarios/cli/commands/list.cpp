@@ -1,4 +1,5 @@
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -111,13 +112,17 @@ void write(std::ostream& out, const Kind& kind) {
   }
 }
 
+std::vector<std::string> names_of_kinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
 int run(const std::string& wanted) {
   const auto found = std::ranges::find(kinds, wanted, &Kind::name);
   if (!wanted.empty() && found == kinds.end()) {
-    std::string names;
-    for (const Kind& kind : kinds)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-    throw InputError({"list"}, fmt::format("has no {}", wanted), "it has " + names);
+    throw InputError({"list"}, fmt::format("has no {}", wanted),
+                     fmt::format("it has {}", fmt::join(names_of_kinds(), ", ")));
   }
   for (const Kind& kind : kinds) {
     if (!wanted.empty() && kind.name != wanted) continue;
@@ -134,11 +139,7 @@ Action attach_list(CommandOptions& app) {
   app.add_option("kind", *wanted,
                  "What to list: models, devices, presets, catalogues, strategies, algorithms, "
                  "backends or scenarios (default: everything).")
-      .suggests([] {
-        std::vector<std::string> names;
-        for (const auto& kind : list_command::kinds) names.emplace_back(kind.name);
-        return names;
-      });
+      .suggests(list_command::names_of_kinds);
   return [wanted] { return list_command::run(*wanted); };
 }
 

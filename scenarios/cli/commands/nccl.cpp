@@ -25,6 +25,7 @@
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
+#include "traces/text/lines.h"
 
 namespace paceline::cli {
 namespace nccl_command {
@@ -90,15 +91,6 @@ void write_costs(std::ostream& out, const Tuning& tuning) {
     table.add(std::move(row));
   }
   table.write(out);
-}
-
-std::string in_lower_case(std::string_view text, std::string_view without) {
-  std::string lower;
-  for (const char letter : text) {
-    if (without.find(letter) != without.npos) continue;
-    lower += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return lower;
 }
 
 void write_text(std::ostream& out, const NcclChoices& choices) {
@@ -168,15 +160,16 @@ void write_tuner(std::ostream& out, const NcclChoices& choices) {
   };
   fmt::print(out,
              "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n");
+  std::string name(to_text(collective));
+  std::erase(name, '_');
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t next = first + 1;
     while (next < rows.size() && same(rows[first], rows[next])) ++next;
     const std::uint64_t last =
         next < rows.size() ? rows[next].size.value() - 1 : rows.back().size.value();
-    fmt::print(out, "{},{},{},{},{},-1,{},{}\n", in_lower_case(to_text(collective), "_"),
-               first == 0 ? 0 : rows[first].size.value(), last,
-               in_lower_case(to_text(rows[first].choice.algorithm), ""),
-               in_lower_case(to_text(rows[first].choice.protocol), ""), tuning.group().nodes,
+    fmt::print(out, "{},{},{},{},{},-1,{},{}\n", name, first == 0 ? 0 : rows[first].size.value(),
+               last, traces::in_lower(to_text(rows[first].choice.algorithm)),
+               traces::in_lower(to_text(rows[first].choice.protocol)), tuning.group().nodes,
                tuning.group().ranks.value());
     first = next;
   }
@@ -267,12 +260,9 @@ Group described_group(const Options& options, Release release, Architecture gpu)
   group.ranks = RankCount(options.nodes * options.gpus_per_node);
   group.gpu = gpu;
   group.link = word("--link", options.link, links);
-  const auto local = quantity("--local", options.local, parse_bandwidth);
+  const auto local = positive_bandwidth("--local", options.local);
   const auto remote =
-      options.remote.empty() ? local : quantity("--remote", options.remote, parse_bandwidth);
-  for (const auto& [option, value] : {std::pair("--local", local), std::pair("--remote", remote)}) {
-    if (value <= BytesPerSecond(0)) throw InputError({option}, "is not above zero", "");
-  }
+      options.remote.empty() ? local : positive_bandwidth("--remote", options.remote);
   group.ring = group.tree = {options.channels, local, remote, options.plain_tree,
                              !options.different_channels};
   group.has_ll128 = group.link == LocalLink::nvlink || options.gpus_per_node == 1;

@@ -47,24 +47,22 @@ sweep::Shard shard_of(const std::string& text) {
 }
 
 void check_options(const Options& options) {
-  const auto refuse = [](const char* option, const std::string& what, const char* hint) {
-    throw InputError({option}, what, hint);
-  };
   if (options.scenarios.empty() == options.merged.empty()) {
-    refuse(options.merged.empty() ? "scenario" : "--merge",
-           options.merged.empty() ? "is missing" : "joins stores, and runs no scenario",
-           "give scenario files, or stores to --merge");
+    throw InputError({options.merged.empty() ? "scenario" : "--merge"},
+                     options.merged.empty() ? "is missing" : "joins stores, and runs no scenario",
+                     "give scenario files, or stores to --merge");
   }
   if (!options.merged.empty()) options.shared.refuse_known("--merge runs no scenario");
   options.shared.expect_known_of_one(options.scenarios.size());
   if (!options.merged.empty() && (options.csv.is_asked() || options.json.is_asked() ||
                                   options.page.is_asked() || options.report.markdown.is_asked())) {
-    refuse("--merge", "writes the store alone",
-           "sweep the scenarios into it for a report, a CSV or a JSON; paceline report STORE makes "
-           "a page");
+    throw InputError(
+        {"--merge"}, "writes the store alone",
+        "sweep the scenarios into it for a report, a CSV or a JSON; paceline report STORE makes "
+        "a page");
   }
   if (!options.sample_seed.empty() && options.sample == 0) {
-    refuse("--sample-seed", "has no effect", "add --sample N");
+    throw InputError({"--sample-seed"}, "has no effect", "add --sample N");
   }
 }
 

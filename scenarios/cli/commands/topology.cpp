@@ -21,12 +21,6 @@ struct Options {
   bool no_nvlink = false;
 };
 
-BytesPerSecond positive_bandwidth(const char* option, const std::string& text) {
-  const BytesPerSecond value = quantity(option, text, parse_bandwidth);
-  if (value <= BytesPerSecond(0)) throw InputError({option}, "is not above zero", "");
-  return value;
-}
-
 TopologyOptions topology_options(const Options& options) {
   TopologyOptions known;
   if (!options.device.empty()) known.device = device_named(options.device);

@@ -95,7 +95,7 @@ bool has_time(const RunRecord& record, double seconds) {
 TEST(PastedTraces, OfHorovodAreItsTimeline) {
   const Import import = import_traces({pasted_folder + "horovod-timeline.json"});
   ASSERT_EQ(import.records.size(), 1U);
-  const RunRecord& record = import.records[0].record;
+  const RunRecord& record = import.records[0].content;
   EXPECT_NE(record.title.find("Horovod"), std::string::npos) << record.title;
   EXPECT_TRUE(has_time(record, 500e-6));
   EXPECT_TRUE(has_time(record, 2100e-6));
