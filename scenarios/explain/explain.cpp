@@ -134,7 +134,10 @@ class Sources {
         return unless(place_of({"contention", "call_contention"}),
                       "channels and memory traffic of calls (models/cost/contention.h)");
       case Part::believed: return outcome_.predicted->belief.told_by();
-      case Part::host: return unless(place_of({"training.host"}), "the trace");
+      case Part::host:
+        return unless(place_of({"training.host"}),
+                      "launches of layers and hooks as on average (models/workload/attained.h, "
+                      "models/training/strategy.h)");
       case Part::engine_waits: return place_of({"training.cycle_time", "training.strategy"});
       case Part::engine_copies: return place_of({"training.strategy"});
       case Part::exposed_call:
