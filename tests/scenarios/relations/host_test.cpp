@@ -18,7 +18,7 @@ constexpr std::string_view bound = R"(schema: paceline/1
 name: bound by the host
 gpus: 8
 contention: off
-workload: {model: resnet50, batch_per_gpu: 1, device: a100-sxm4-40gb, precision: bf16}
+workload: {model: resnet50, batch_per_gpu: 1, device: a100-sxm4-40gb, precision: amp}
 cluster: {preset: dgx-a100}
 training: {strategy: ddp, optimizer: {kind: adam}}
 )";
