@@ -226,7 +226,7 @@ void say_what_bounds(Scenario& scenario) {
   const workload::Launches& launches = scenario.training.host.launches;
   const Workload& work = scenario.workload;
   const Seconds kernels = work.one_gpu_step(passes);
-  if (!scenario.launches_modelled || launches.take_turns ||
+  if (!scenario.models_launches() || launches.take_turns ||
       work.one_gpu_step(passes, launches) < kernels * bound_from) {
     return;
   }
@@ -257,7 +257,7 @@ workload::Launches with_hooks(const Scenario& scenario) {
 // Where kernels hide what the host does, also once ranks divide the optimizer, steps have no lane
 // for it: what launches lengthen the step by stands before the first layer.
 void leave_out_hidden_launches(Scenario& scenario) {
-  if (!scenario.launches_modelled || scenario.workload.layers.empty()) return;
+  if (!scenario.models_host() || scenario.workload.layers.empty()) return;
   const std::uint32_t passes = scenario.training.gradient_accumulation;
   Workload& whole = scenario.workload;
   Workload sharded = whole;
@@ -265,11 +265,12 @@ void leave_out_hidden_launches(Scenario& scenario) {
   const Seconds least = sharded.one_gpu_step(passes);
   if (sharded.one_gpu_step(passes, with_hooks(scenario)) > least * hidden_up_to) return;
   training::HostCosts& host = scenario.training.host;
-  const Seconds longer = whole.one_gpu_step(passes, host.launches) - whole.one_gpu_step(passes);
-  whole.layers.front().forward += longer / passes;
-  host.launches = {};
-  host.per_unit = Seconds(0);
-  if (!scenario.host_given.hooks) host.per_gradient = Seconds(0);
+  if (!scenario.host_given.launches) {
+    const Seconds longer = whole.one_gpu_step(passes, host.launches) - whole.one_gpu_step(passes);
+    whole.layers.front().forward += longer / passes;
+    host.launches = {};
+  }
+  if (!scenario.host_given.hooks) host.per_gradient = host.per_unit = Seconds(0);
   if (!scenario.host_given.calls) host.per_call = Seconds(0);
 }
 
@@ -336,7 +337,7 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
     const std::uint32_t passes = scenario.training.gradient_accumulation;
     const Seconds step = workload.one_gpu_step(passes, launches) - workload.input;
     const auto by = factors_to(
-        {passes, workload.input + step * factor, optimizer_modelled, !scenario.launches_modelled},
+        {passes, workload.input + step * factor, optimizer_modelled, !scenario.models_launches()},
         workload, launches);
     if (by) lengthen(*by, optimizer_modelled, scenario);
   }
@@ -474,7 +475,7 @@ void find_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
     if (steps.size() > 1) target = step_at(steps, timed.batch_per_gpu);
     assume_measured(measured, scenario);
   }
-  const auto factors = factors_to({passes, target, optimizer_modelled, !scenario.launches_modelled},
+  const auto factors = factors_to({passes, target, optimizer_modelled, !scenario.models_launches()},
                                   timed, scenario.training.host.launches);
   if (!factors) {
     field->fail("leaves no time for the layers",

@@ -66,8 +66,7 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
 }
 
 constexpr AssumptionKind given_host{
-    "{}: kernel launches take the times that training.host gives; each step begins with no "
-    "launch queued"};
+    "{}: takes the times that training.host gives; each step begins with no launch queued"};
 constexpr AssumptionKind turns_of_host{
     "{}: launches and compute take turns, as on CPUs, because calls hold the host; for GPUs "
     "set host.computes: false"};
@@ -87,16 +86,15 @@ void load_host(Section& training, Scenario& scenario) {
   const auto computes = training.find<bool>("host.computes");
   const bool turns = host.any() && !computes && scenario.training.calls_hold_host;
   if (turns) scenario.assumptions.add({turns_of_host, "host"});
-  scenario.launches_modelled = !given && scenario.network && !scenario.traced;
-  if (scenario.launches_modelled) {
-    launches = launches_of(scenario.workload.layers, workload::known_attained());
+  scenario.host_given = {given.has_value(), hook.has_value(), call.has_value()};
+  if (scenario.models_host()) {
     const training::HookTimes& hooks = scenario.strategy->hooks;
-    host.per_unit = hook ? Seconds(0) : hooks.per_unit;
+    if (!given) launches = launches_of(scenario.workload.layers, workload::known_attained());
+    if (!hook) host.per_unit = hooks.per_unit;
     host.per_gradient = hook.value_or(hooks.per_gradient);
     host.per_call = call.value_or(hooks.per_call);
   }
   launches.take_turns = computes.value_or(turns);
-  scenario.host_given = {given.has_value(), hook.has_value(), call.has_value()};
   const bool are_swept = std::ranges::any_of(host_times, [&](const char* key) {
     const auto field = training.field(key);
     return field && field->is_of_several();

@@ -130,10 +130,12 @@ struct Scenario {
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
   double compute_ratio = measured_compute;
   bool network_is_measured = false;  // the file says that its figures are of this network
-  bool launches_modelled = false;    // training.host leaves them to what hosts take
   struct GivenHost {                 // by training.host
     bool launches = false, hooks = false, calls = false;
   } host_given;
+  // Whether what it does not give is modelled.
+  [[nodiscard]] bool models_host() const { return network != nullptr && !traced; }
+  [[nodiscard]] bool models_launches() const { return models_host() && !host_given.launches; }
   // Where the host bounds modelled compute: what launching a step's kernels takes.
   std::optional<Seconds> launches = std::nullopt;
   topology::Cluster cluster;  // sized to the point's GPUs

@@ -347,7 +347,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   for (training::Operation& operation : prepared.point.program.operations) {
     auto* time = std::get_if<Seconds>(&operation.work);
     const bool is_launch = operation.kind == training::OperationKind::launch;
-    if (is_launch && scenario.launches_modelled) *time = *time * slowest;
+    if (is_launch && scenario.models_launches()) *time = *time * slowest;
   }
   return prepared;
 }

@@ -81,7 +81,10 @@ TEST(Training, GivesDdpItsSettings) {
 // Calls of NCCL are only launched; those of the others hold the host.
 TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
   const auto host = [](const Set& settings) { return loaded(settings).training.host; };
-  EXPECT_FALSE(host({{"training.host.per_operation", "0s"}}).any());
+  const Set nothing{{"training.host.per_operation", "0s"},
+                    {"training.host.per_gradient", "0s"},
+                    {"training.host.per_call", "0s"}};
+  EXPECT_FALSE(host(nothing).any());
   const auto given = host({{"training.host.per_operation", "10us"},
                            {"training.host.per_gradient", "20us"},
                            {"training.host.per_call", "100us"}});
@@ -99,7 +102,9 @@ TEST(Training, TakesLaunchesAndComputeInTurnsWhereCallsHoldTheHost) {
                      {"training.host.per_call", "1us"},
                      {"training.host.computes", "false"}})
                    .launches.take_turns);
-  EXPECT_EQ(refused({{"training.host.computes", "true"}, {"training.host.per_operation", "0s"}}),
+  Set computes = nothing;
+  computes.push_back({"training.host.computes", "true"});
+  EXPECT_EQ(refused(computes),
             "command line: computes \"true\" has no effect: the host takes no time; give "
             "per_operation, per_gradient or per_call, or leave it out");
 }
