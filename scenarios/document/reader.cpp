@@ -214,7 +214,8 @@ std::string Reader::below(std::string_view key) const {
 }
 
 std::optional<std::size_t> Reader::layer_of(std::string_view key) const {
-  if (is_set(key)) return 0;
+  const std::size_t dot = key.find('.');  // of a map below, which may be set as a whole
+  if (is_set(key) || (dot != key.npos && is_set(key.substr(0, dot)))) return 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (layers_[i].value(key)) return i + 1;
   }
