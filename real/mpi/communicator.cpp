@@ -114,20 +114,23 @@ class Library {
     MPI_Finalize();
   }
 
-  // MPI_Init_thread waits for mpirun and all ranks without a limit, and cannot be left.
-  static std::jthread limit_of_start(Rank rank, Seconds timeout) {
-    return std::jthread([rank, timeout](const std::stop_token& stop) {
-      std::mutex mutex;
-      std::unique_lock lock(mutex);
-      std::condition_variable_any never;
-      never.wait_for(lock, stop, std::chrono::duration<double>(timeout.value()),
-                     [] { return false; });
-      if (stop.stop_requested()) return;
-      const BackendError late("mpi", rank, "MPI_Init_thread",
-                              "not done within " + to_text(timeout));
-      std::fputs(("paceline-worker: " + std::string(late.what()) + "\n").c_str(), stderr);
-      std::_Exit(environment_status);
-    });
+  // MPI_Init_thread waits for mpirun and all ranks without a limit, and cannot be left. Its limit
+  // is no message's: it takes a second on an idle machine.
+  static std::jthread limit_of_start(Rank rank, Seconds of_messages) {
+    constexpr Seconds least(5);
+    return std::jthread(
+        [rank, timeout = std::max(of_messages, least)](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any never;
+          never.wait_for(lock, stop, std::chrono::duration<double>(timeout.value()),
+                         [] { return false; });
+          if (stop.stop_requested()) return;
+          const BackendError late("mpi", rank, "MPI_Init_thread",
+                                  "not done within " + to_text(timeout));
+          std::fputs(("paceline-worker: " + std::string(late.what()) + "\n").c_str(), stderr);
+          std::_Exit(environment_status);
+        });
   }
 
   MPI_Op sum_float16_ = MPI_OP_NULL;
