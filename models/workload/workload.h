@@ -192,15 +192,15 @@ struct OneGpuFactors {
   [[nodiscard]] double optimizer() const { return std::min(kernels, 1.0); }
 };
 
-// Those with which the one-GPU step of `passes` takes `target`: what bounds the step, kernels or
-// launches, changes, and the other only where it would bound the step then. Launches that are
-// `given` stay. nullopt: what stays takes longer by itself.
+// A measured step of one GPU; launches that are given stay, and so does an optimizer's given time.
 struct OneGpuTarget {
   std::uint32_t passes;
   Seconds step;
   bool scale_optimizer;
   bool launches_given;
 };
+// Those with which the step takes that: what bounds it, kernels or launches, changes, and the other
+// only where it would bound the step then. nullopt: what stays takes longer by itself.
 [[nodiscard]] std::optional<OneGpuFactors> factors_to(const OneGpuTarget& target,
                                                       const Workload& workload,
                                                       const Launches& launches);
