@@ -10,7 +10,7 @@
 // How libraries use the links of a cluster, where nothing else was said.
 namespace paceline::cost {
 
-// What messages of a library's calls wait for; those of Paceline's own plans run on the library
+// The receive that a message of a library's call waits for. Paceline's own plans run on the library
 // `under_plans`, if on any. Over TCP those of Gloo are announced by their receivers
 // (gloo/transport/tcp/pair.cc), for its own collectives when they come to it, for Paceline's plans
 // ahead. On MPI plans cut messages so short that it does not ask the receiver first; peers that

@@ -41,9 +41,9 @@ struct HostCosts {
   }
 };
 
-// What those of a strategy take, where the host's launches are modelled and no key says other. As
-// measured beside an H100: DDP's backward 10 to 25 us a gradient and 40 us a bucket
-// (tests/gpu/RESULTS.md).
+// The host's time for a strategy's hooks and calls, where its launches are modelled and no key of
+// training.host gives that time. The defaults are DDP's: its backward took 10 to 25 us a gradient
+// and 40 us a bucket beside an H100 (tests/gpu/RESULTS.md).
 struct HookTimes {
   Seconds per_gradient{17e-6}, per_call{40e-6}, per_unit{0};
 };

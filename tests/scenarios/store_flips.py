@@ -16,23 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-SCENARIO = """schema: paceline/1
-name: flipped
-workload:
-  batch_per_gpu: 8
-  device: v100-sxm2-16gb
-  layers:
-    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}
-cluster:
-  nodes: 2
-  gpus_per_node: 2
-  intra_node: {kind: nvswitch, bandwidth: 100GBps, latency: 2us}
-  network: {bandwidth: 10Gbps, latency: 5us}
-training: {strategy: bulk_synchronous, optimizer: {kind: sgd, time: 1ms}}
-collective: {library: plan, algorithm: ring}
-simulation: {fidelity: folded}
-sweep: {gpus: [1, 2, 4], workload.batch_per_gpu: [8, 16, 32], cluster.network.latency: [5us, 9us, 20us]}
-"""
+from sweep_kills import SCENARIO
+
 ENDS_WITHIN_S = 60
 
 
@@ -76,7 +61,7 @@ def main():
             ended = run("sweep", "--merge", "s.db", "--store", "m.db")
             return ended, reported("m.db")[1] if ended.returncode == 0 else None
 
-        (folder / "grid.yaml").write_text(SCENARIO)
+        (folder / "grid.yaml").write_text(SCENARIO % ("8, 16, 32", "5us, 9us, 20us"))
         swept()
         whole = (folder / "s.db").read_bytes()
         commands = {"report": lambda: reported("s.db"), "merge": merged, "sweep": swept}

@@ -84,7 +84,8 @@ Input::~Input() {
   if (is_own_ && number_ >= 0) ::close(number_);
 }
 
-// Whoever types takes as long as they like. At another terminal than standard input sits nobody.
+// A person who types at standard input has no time limit. Another terminal has nobody at it, and so
+// has the limit of a file.
 void Input::wait() const {
   if (size_) return;
   const std::chrono::seconds most = silence_allowed().value_or(silence_most);
