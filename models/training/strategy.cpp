@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "models/registered_rows.h"
@@ -124,6 +125,22 @@ StepProgram plain_step(const StrategyRequest& request) {
   step.forward({});
   step.backward();
   return step.finish({});
+}
+
+workload::Launches HostCosts::with_hooks(std::span<const workload::TimedLayer> layers) const {
+  double gradients = 0, launched = 1;
+  std::set<workload::Block> units;
+  for (const workload::TimedLayer& layer : layers) {
+    gradients += static_cast<double>(layer.parameters.size());
+    if (layer.has_kernels) ++launched;
+    units.insert(layer.block);
+  }
+  // A sharded module has one flat parameter.
+  if (per_unit > Seconds(0)) gradients = static_cast<double>(units.size());
+  workload::Launches all = launches;
+  all.forward += per_unit * (gradients / launched);
+  all.backward += per_gradient * (gradients / launched);
+  return all;
 }
 
 Seconds plain_step_time(const StrategyRequest& request) {

@@ -36,6 +36,9 @@ struct HostCosts {
   Seconds per_gradient, per_call;  // not below 0
   Seconds per_unit = {};           // in the hooks of a sharded module's forward
 
+  // Launches of these layers, with their share of the hooks of all.
+  [[nodiscard]] workload::Launches with_hooks(std::span<const workload::TimedLayer> layers) const;
+
   [[nodiscard]] bool any() const {
     return launches.any() || std::max({per_gradient, per_call, per_unit}) > Seconds(0);
   }
@@ -46,6 +49,7 @@ struct HostCosts {
 // and 40 us a bucket beside an H100 (tests/gpu/RESULTS.md).
 struct HookTimes {
   Seconds per_gradient{17e-6}, per_call{40e-6}, per_unit{0};
+  bool is_measured = true;  // else judged
 };
 
 // Settings that every strategy has.

@@ -44,9 +44,9 @@ Curve Curve::through(const std::function<double(double)>& function) const {
 }
 
 double Response::bounded(Unknown quantity, double value) const {
-  if (quantity == Unknown::host) return std::max(value, 0.0);
   if (quantity == Unknown::overlap) return std::clamp(value, 0.0, 1.0);
   const double most = -least[static_cast<std::size_t>(quantity)];
+  if (quantity == Unknown::host) return std::max(value, -most);
   if (value >= 0 || std::isinf(most)) return value;
   return most > 0 ? -most * -std::expm1(value / most) : 0;
 }

@@ -60,6 +60,7 @@ struct Response {
   static constexpr std::array<double, quantities> no_least = [] {
     std::array<double, quantities> least{};
     least.fill(-std::numeric_limits<double>::infinity());
+    least[static_cast<std::size_t>(Unknown::host)] = 0;  // unless a step has its hooks
     return least;
   }();
 

@@ -64,7 +64,7 @@ struct Limits {
 Limits limits_of(Unknown quantity) {
   constexpr double host_most = 1000;  // of 10 us a gradient
   if (quantity == Unknown::overlap) return {0, 1};
-  if (quantity == Unknown::host) return {0, host_most};
+  if (quantity == Unknown::host) return {-host_most, host_most};
   return {-log_most, log_most};
 }
 

@@ -235,23 +235,20 @@ void say_what_bounds(Scenario& scenario) {
       {bound_by_launches, "host", {to_text(*scenario.launches), to_text(kernels - work.input)}});
 }
 
-// What the host launches for one rank, its hooks with the layers' backwards.
-workload::Launches with_hooks(const Scenario& scenario) {
+void say_hooks(Scenario& scenario) {
+  const bool is_known = scenario.host_given.hooks && scenario.host_given.calls;
+  if (is_known || scenario.cluster.ranks() == RankCount(1)) return;
   const training::HostCosts& host = scenario.training.host;
-  const auto& layers = scenario.workload.layers;
-  double hooks = 0, launched = 1;
-  std::set<workload::Block> units;
-  for (const workload::TimedLayer& layer : layers) {
-    hooks += static_cast<double>(layer.parameters.size());
-    if (layer.has_kernels) ++launched;
-    units.insert(layer.block);
-  }
-  // A sharded module has one flat parameter.
-  if (host.per_unit > Seconds(0)) hooks = static_cast<double>(units.size());
-  workload::Launches all = host.launches;
-  all.forward += host.per_unit * (hooks / launched);
-  all.backward += host.per_gradient * (hooks / launched);
-  return all;
+  const bool has_units = host.per_unit > Seconds(0);
+  const std::string hooks = has_units
+                                ? fmt::format("{} a unit in forward and {} in backward",
+                                              to_text(host.per_unit), to_text(host.per_gradient))
+                                : fmt::format("{} a gradient", to_text(host.per_gradient));
+  const bool is_measured = scenario.strategy->hooks.is_measured;
+  scenario.assumptions.add({hooks_of_wrapper,
+                            "host",
+                            {std::string(scenario.strategy->name), hooks, to_text(host.per_call),
+                             is_measured ? "measured beside an H100" : "judged"}});
 }
 
 // Where kernels hide what the host does, also once ranks divide the optimizer, steps have no lane
@@ -263,8 +260,10 @@ void leave_out_hidden_launches(Scenario& scenario) {
   Workload sharded = whole;
   sharded.optimizer = sharded.optimizer * (1.0 / scenario.cluster.ranks().value());
   const Seconds least = sharded.one_gpu_step(passes);
-  if (sharded.one_gpu_step(passes, with_hooks(scenario)) > least * hidden_up_to) return;
   training::HostCosts& host = scenario.training.host;
+  const Seconds step = sharded.one_gpu_step(passes, host.with_hooks(whole.layers));
+  if (step > least * hidden_up_to) return say_hooks(scenario);
+  scenario.hidden_host = host;
   if (!scenario.host_given.launches) {
     const Seconds longer = whole.one_gpu_step(passes, host.launches) - whole.one_gpu_step(passes);
     whole.layers.front().forward += longer / passes;

@@ -118,6 +118,11 @@ inline constexpr AssumptionKind bound_by_launches{
     "{}: the CPU takes {} to launch a step's kernels and the GPU {} to run them, so smaller "
     "batches and faster GPUs gain little; CPUs differ by a factor of 2.3 either way"};
 
+// The same, where kernels do not hide a strategy's hooks.
+inline constexpr AssumptionKind hooks_of_wrapper{
+    "{}: hooks of {} take {}, and launching a call {}: {}; for those of your host set "
+    "training.host.per_gradient and per_call"};
+
 // How sure compute is: its 90 % interval reaches from 1 / ratio to ratio times it.
 inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;
 
@@ -136,6 +141,8 @@ struct Scenario {
   // Whether what it does not give is modelled.
   [[nodiscard]] bool models_host() const { return network != nullptr && !traced; }
   [[nodiscard]] bool models_launches() const { return models_host() && !host_given.launches; }
+  // What its host does where kernels hide it, and programs have none of it.
+  training::HostCosts hidden_host = {};
   // Where the host bounds modelled compute: what launching a step's kernels takes.
   std::optional<Seconds> launches = std::nullopt;
   topology::Cluster cluster;  // sized to the point's GPUs

@@ -26,23 +26,17 @@ struct Places {
 constexpr double compute_places[] = {-0.25, 0.25};
 constexpr double link_places[] = {-1, -0.3, 0.3, 1};
 constexpr double overlap_places[] = {0.5, 1};
-constexpr double host_places[] = {2, 6, 15};  // of 10 us a gradient
-
-// How many times as long compute takes where the host needs so many times 10 us for each gradient
-// beside what it launches: a norm of both, so that kernels that take much longer than their
-// launches hide it.
-double with_host(const PreparedPoint& prepared, double value) {
-  constexpr Seconds ten_us(10e-6);
-  if (prepared.gradients == 0) return 1;
-  const double more = ten_us * value * prepared.gradients / prepared.one_gpu_step;
-  const double launched = std::min(prepared.launched / prepared.one_gpu_step, 1.0);
-  return std::pow(1 - std::pow(launched, 4) + std::pow(launched + more, 4), 0.25);
-}
 constexpr Places near{compute_places, link_places, overlap_places};
 // Factors of 2, 4 and 32.
 constexpr double far_compute_places[] = {-3.47, -1.39, -0.69, -0.25, 0.25, 0.69, 1.39, 3.47};
 constexpr double far_link_places[] = {-3.47, -2, -1, -0.3, 0.3, 1, 2, 3.47};
 constexpr Places far{far_compute_places, far_link_places, overlap_places};
+
+// Where hooks take no time: below 0 in steps that have them.
+double least_of_hooks(const PreparedPoint& prepared) {
+  const auto& places = prepared.longer_hooks.places();
+  return places.empty() ? 0 : places.front().first;
+}
 
 // Steps that are asked for together, and where each belongs.
 class Asked {
@@ -73,12 +67,12 @@ class Asked {
       curves[static_cast<std::size_t>(Unknown::wrapper)] =
           curves[static_cast<std::size_t>(Unknown::compute)];
       const uncertain::Curve compute(curves[static_cast<std::size_t>(Unknown::compute)]);
-      for (const double at : host_places) {
-        const double longer = std::log(with_host(prepared, at));
-        if (longer > 0) {
+      for (const auto& [at, longer] : prepared.longer_hooks.places()) {
+        if (longer != 0) {
           curves[static_cast<std::size_t>(Unknown::host)].emplace_back(at, compute(longer));
         }
       }
+      made.least[static_cast<std::size_t>(Unknown::host)] = least_of_hooks(prepared);
     }
     for (std::size_t q = 0; q < uncertain::quantities; ++q) {
       made.curves[q] = uncertain::Curve(std::move(curves[q]));
@@ -151,8 +145,9 @@ StepScale scale_of(const PreparedPoint& prepared,
                    const std::array<double, uncertain::quantities>& values) {
   const auto of = [&](Unknown quantity) { return values[static_cast<std::size_t>(quantity)]; };
   if (prepared.place.is_alone()) return {.compute = std::exp(of(Unknown::compute))};
-  return {.compute = std::exp(of(Unknown::compute) + of(Unknown::wrapper)) *
-                     with_host(prepared, std::max(of(Unknown::host), 0.0)),
+  const double hooks = std::max(of(Unknown::host), least_of_hooks(prepared));
+  return {.compute =
+              std::exp(of(Unknown::compute) + of(Unknown::wrapper) + prepared.longer_hooks(hooks)),
           .node_links = std::exp(of(Unknown::node_links)),
           .network = std::exp(of(Unknown::network)),
           .overlap_lost = std::clamp(of(Unknown::overlap), 0.0, 1.0)};

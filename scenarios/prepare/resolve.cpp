@@ -281,6 +281,33 @@ Seconds time_at_peak_of(const Scenario& scenario,
                                 scenario.precision, work.device, states);
 }
 
+// How far hooks were seen to take longer than assumed: a step of Unknown::host.
+constexpr double hook_unit = 10.0 / 17;
+constexpr double hook_places[] = {2, 6, 15};
+
+uncertain::Curve longer_hooks(const Scenario& scenario) {
+  if (!has_gpu_overheads(scenario) || scenario.host_given.hooks) return {};
+  const training::HostCosts& in_step = scenario.training.host;
+  const bool is_hidden = !in_step.any();
+  const training::HookTimes& hooks = scenario.strategy->hooks;
+  const auto step_at = [&](double place) {
+    training::HostCosts host = is_hidden ? scenario.hidden_host : in_step;
+    host.per_gradient += hooks.per_gradient * (hook_unit * place);
+    host.per_unit += hooks.per_unit * (hook_unit * place);
+    return scenario.workload.one_gpu_step(scenario.training.gradient_accumulation,
+                                          host.with_hooks(scenario.workload.layers));
+  };
+  const Seconds step = step_at(0);
+  if (step <= Seconds(0)) return {};
+  std::vector<std::pair<double, double>> moved;
+  const auto add = [&](double place) {
+    moved.emplace_back(place, std::log(step_at(place) / step));
+  };
+  if (!is_hidden && scenario.models_host()) add(-1 / hook_unit);
+  for (const double place : hook_places) add(place);
+  return uncertain::Curve(std::move(moved));
+}
+
 // The point without its program and without what is assumed of several GPUs.
 PreparedPoint described_point(const Scenario& scenario, const training::StrategyRequest& request,
                               std::uint64_t id) {
@@ -295,19 +322,13 @@ PreparedPoint described_point(const Scenario& scenario, const training::Strategy
                       .setup = setup_of(scenario),
                       .launches = scenario.launches,
                       .place = place_of(scenario),
+                      .longer_hooks = longer_hooks(scenario),
                       .contention = contention_of(scenario),
                       .channels = channels_of(scenario),
                       .device = scenario.workload.device,
                       .memory = std::move(memory),
                       .real = scenario.real};
   if (scenario.traced) point.traced = range_of_traced(scenario);
-  if (!has_gpu_overheads(scenario) || scenario.host_given.hooks) return point;
-  point.gradients = static_cast<double>(training::gradient_tensors(scenario.workload).size());
-  if (scenario.network) {
-    const auto& layers = scenario.workload.layers;
-    point.launched = scenario.workload.launch_time(
-        passes, workload::launches_of(layers, workload::known_attained()));
-  }
   return point;
 }
 

@@ -33,10 +33,9 @@ struct PreparedPoint {
   RatioRange traced = {};  // what a replay's interval has at least: how much traced steps differ
   std::optional<Seconds> launches;  // of one GPU's step, where they bound it
   uncertain::Place place;           // among points of its machine
-  // What a host's thread launches on GPUs for one GPU's step, about, and whose hooks it runs on
-  // several; 0 where the scenario says what its host takes.
-  Seconds launched{0};
-  double gradients = 0;
+  // How the logarithm of compute on several GPUs moves with Unknown::host: what kernels do not hide
+  // of longer hooks, and of shorter ones where the step has theirs.
+  uncertain::Curve longer_hooks = {};
   bool is_measured = false;  // its file, or the command line, has a measured row of it
   Contention contention;
   double channels = 0;  // of its collectives, that contention counts

@@ -151,23 +151,24 @@ TEST(Scale, IsOfTheQuantitiesValues) {
   EXPECT_EQ(scale.waits, 1);
 }
 
-// A step of 10 ms and 100 gradients, 10 us more each: 1 ms. Where launches take all of the step
-// that makes it 11 ms; where they take nothing kernels hide it, (1 + 0.1^4)^(1/4).
-TEST(Scale, LetsKernelsHideTheHost) {
+// Hooks that are shorter than none are none.
+TEST(Scale, HasLongerHooksInItsCompute) {
   std::array<double, uncertain::quantities> values{};
-  values[static_cast<std::size_t>(Unknown::host)] = 1;
   PreparedPoint point{};
   point.place.log2_ranks = 1;
-  point.one_gpu_step = Seconds(10 * ms);
-  point.gradients = 100;
-  EXPECT_NEAR(scale_of(point, values).compute, std::pow(1.0001, 0.25), 1e-12);
-  point.launched = Seconds(10 * ms);
-  EXPECT_NEAR(scale_of(point, values).compute, 1.1, 1e-12);
+  const auto compute_at = [&](double hooks) {
+    values[static_cast<std::size_t>(Unknown::host)] = hooks;
+    return scale_of(point, values).compute;
+  };
+  EXPECT_EQ(compute_at(1), 1);
+  point.longer_hooks = uncertain::Curve({{2, std::log(1.1)}});
+  EXPECT_DOUBLE_EQ(compute_at(2), 1.1);
+  EXPECT_EQ(compute_at(-1), 1);
+  point.longer_hooks = uncertain::Curve({{-1.5, std::log(0.8)}, {2, std::log(1.1)}});
+  EXPECT_DOUBLE_EQ(compute_at(-1.5), 0.8);
+  EXPECT_DOUBLE_EQ(compute_at(-3), 0.8);
   point.place.log2_ranks = 0;  // alone there is no wrapper
-  EXPECT_EQ(scale_of(point, values).compute, 1);
-  point.place.log2_ranks = 1;
-  values[static_cast<std::size_t>(Unknown::host)] = -1;  // less than nothing is nothing
-  EXPECT_EQ(scale_of(point, values).compute, 1);
+  EXPECT_EQ(compute_at(2), 1);
 }
 
 // The responses are those of the composed steps at the places that are looked at.

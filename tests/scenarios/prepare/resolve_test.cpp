@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
@@ -111,6 +113,24 @@ TEST(WrappedOneGpu, TakesAsLongAsMeasured) {
                                              {"workload.single_gpu_wrapped", "true"}}),
                                 0, nullptr);
   EXPECT_NEAR(prepared.one_gpu_step.value(), 0.05, 1e-12);
+}
+
+// ResNet-50 has 161 gradients. Where launches take all of the step, hooks of 17 us that take 20 us
+// more, or nothing, change it by that; where kernels take much longer nothing does.
+TEST(LongerHooks, TakeWhatKernelsDoNotHide) {
+  const auto moved = [](const char* batch, double place) {
+    const Scenario scenario = scenario_of({{"workload.model", "resnet50"},
+                                           {"workload.device", "h100-sxm5-80gb"},
+                                           {"workload.precision", "amp"},
+                                           {"workload.batch_per_gpu", batch}});
+    return resolve(scenario, 0, nullptr).longer_hooks(place);
+  };
+  const double hooks = 161 * 17e-6, more = 161 * 20e-6;
+  const double step = hooks / (1 - std::exp(moved("1", -1.7)));
+  EXPECT_NEAR(std::exp(moved("1", 2)), 1 + more / step, 1e-3);
+  EXPECT_GT(step, 30e-3);
+  EXPECT_NEAR(moved("512", 2), 0, 0.01);
+  EXPECT_EQ(moved("512", -1.7), 0);
 }
 
 }  // namespace resolve_test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,24 @@ TEST(HostRelations, AMeasuredStepOfOneGpuIsThatWhateverTheHostTakes) {
       EXPECT_NEAR(step(with) * std::stod(speed), 1, 1e-9) << speed << " " << operation;
     }
   }
+}
+
+// Where the host bounds a step the report says what hooks were taken to cost, unless keys say so.
+TEST(HostRelations, AreToldOfHooks) {
+  const auto tells = [](const Settings& settings) {
+    return std::ranges::any_of(outcome(settings).assumptions, [](const std::string& one) {
+      return one.starts_with("host: hooks of ");
+    });
+  };
+  for (const std::string& name : strategies()) {
+    EXPECT_TRUE(tells({{"training.strategy", name}})) << name;
+    EXPECT_FALSE(tells({{"training.strategy", name}, {"workload.batch_per_gpu", "512"}})) << name;
+    EXPECT_FALSE(tells({{"training.strategy", name},
+                        {"training.host.per_gradient", "17us"},
+                        {"training.host.per_call", "40us"}}))
+        << name;
+  }
+  EXPECT_FALSE(tells({{"gpus", "1"}}));
 }
 
 }  // namespace host_test
