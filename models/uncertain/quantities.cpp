@@ -41,7 +41,7 @@ constexpr KnownPrior table[] = {
     {"wrapper", 0.02, 0.024, true, number<&Priors::wrapper>},
     {"wrapper: each doubling of ranks", 0.008, 0.008, true, number<&Priors::wrapper_by_doubling>},
     {"wrapper of unmeasured strategies", 0.3, 0.3, false, number<&Priors::unmeasured_wrapper>},
-    {"host: a gradient, 10 us", 2, 1.67, true, number<&Priors::host>},
+    {"host: a gradient, 10 us", 2, 2, true, number<&Priors::host>},
     {"overlap over NVLink and RDMA", 0.05, 0.0667, true, number<&Priors::overlap_fast>},
     {"overlap over PCIe and TCP", 0.3, 0.3, true, number<&Priors::overlap_slow>},
     {"each row", 0.016, 0.016, true, number<&Priors::row>},

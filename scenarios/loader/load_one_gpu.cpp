@@ -488,6 +488,9 @@ void find_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
 
 void find_one_gpu_speed(Section& section, bool optimizer_modelled, Scenario& scenario) {
   find_speed(section, optimizer_modelled, scenario);
+  if (scenario.one_gpu_is_wrapped && !scenario.host_given.hooks) {  // its step has them
+    scenario.training.host.per_gradient = scenario.training.host.per_unit = Seconds(0);
+  }
   say_what_bounds(scenario);
   leave_out_hidden_launches(scenario);
 }

@@ -303,7 +303,7 @@ uncertain::Curve longer_hooks(const Scenario& scenario) {
   const auto add = [&](double place) {
     moved.emplace_back(place, std::log(step_at(place) / step));
   };
-  if (!is_hidden && scenario.models_host()) add(-1 / hook_unit);
+  if (in_step.per_gradient > Seconds(0)) add(-1 / hook_unit);
   for (const double place : hook_places) add(place);
   return uncertain::Curve(std::move(moved));
 }

@@ -93,6 +93,17 @@ TEST(HostRelations, AMeasuredStepOfOneGpuIsThatWhateverTheHostTakes) {
   }
 }
 
+// A measured step of one rank with its wrapper has the wrapper's hooks.
+TEST(HostRelations, AWrappedStepHasItsHooks) {
+  const Settings measured{{"workload.single_gpu_throughput", "25 samples/s"},
+                          {"training.host.per_call", "0s"}};
+  Settings wrapped = measured, without = measured;
+  wrapped.emplace_back("workload.single_gpu_wrapped", "true");
+  without.emplace_back("training.host.per_gradient", "0s");
+  EXPECT_GT(step(measured), 1.05 * step(without));
+  EXPECT_NEAR(step(wrapped), step(without), 0.01 * step(without));
+}
+
 // Where the host bounds a step the report says what hooks were taken to cost, unless keys say so.
 TEST(HostRelations, AreToldOfHooks) {
   const auto tells = [](const Settings& settings) {
