@@ -124,7 +124,13 @@ double communication_factor(const ValidationRow& known) {
 
 JudgedRow judged(const ValidationRow& row, const uncertain::Believed& believed,
                  const ValidationRow* last_known) {
-  JudgedRow made{row.source, links_of(row.response.place)};
+  JudgedRow made{.scenario = row.scenario,
+                 .point = row.point,
+                 .measured_step = row.measured_step,
+                 .one_gpu_step = row.one_gpu_step,
+                 .communication = row.communication,
+                 .one_gpu_is_measured = row.response.place.compute_is_measured,
+                 .links = links_of(row.response.place)};
   made.unconditioned = row.error_percent;
   made.error = error_of(row, row.predicted_step * std::exp(believed.moved));
   made.measured = log_measured(row) - believed.moved;

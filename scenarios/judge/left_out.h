@@ -58,7 +58,9 @@ using RowsBySource = std::map<std::string, std::vector<ValidationRow>>;
 
 // A row, predicted with the smallest of its scenario known (uncertain::smallest_rows).
 struct JudgedRow {
-  std::string source;
+  std::string scenario = {}, point = {};
+  Seconds measured_step{}, one_gpu_step{}, communication{};  // as of ValidationRow
+  bool one_gpu_is_measured = false;
   uncertain::LinkClass links;      // that its calls cross at the outermost
   double unconditioned = 0;        // error of throughput, per cent, with nothing known
   double error = 0;                // with the rows that are known

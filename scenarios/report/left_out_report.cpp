@@ -261,7 +261,12 @@ void write_table(std::ostream& out, const LeftOut& judged,
 }
 
 constexpr auto fields_of(const JudgedRow*) {
-  return Fields(field("links", &JudgedRow::links), field("error_percent", &JudgedRow::error),
+  return Fields(field("scenario", &JudgedRow::scenario), field("point", &JudgedRow::point),
+                field("measured_seconds", &JudgedRow::measured_step),
+                field("one_gpu_seconds", &JudgedRow::one_gpu_step),
+                field("communication_seconds", &JudgedRow::communication),
+                field("one_gpu_is_measured", &JudgedRow::one_gpu_is_measured),
+                field("links", &JudgedRow::links), field("error_percent", &JudgedRow::error),
                 field("unconditioned_percent", &JudgedRow::unconditioned),
                 field("constant_efficiency_percent", &JudgedRow::constant_efficiency),
                 field("no_overlap_percent", &JudgedRow::no_overlap),

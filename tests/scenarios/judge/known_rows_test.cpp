@@ -34,7 +34,7 @@ uncertain::Priors of_rdma() {
 }
 
 JudgedRow between(double low, double high, double measured) {
-  JudgedRow made{"a", LinkClass::rdma};
+  JudgedRow made{.scenario = "a", .links = LinkClass::rdma};
   made.measured = measured;
   made.low = low;
   made.high = high;
