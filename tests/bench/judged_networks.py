@@ -151,6 +151,22 @@ def alexnet():
     return net.text(60965224)
 
 
+def alexnet_torchvision():
+    """One weird trick's variant without groups, as torchvision has it: 61,100,840 parameters in 16 tensors."""
+    net = Network("alexnet_torchvision", "image_size: 224")
+    inputs = 3
+    for name, outputs, kernel, stride, size, pooled in [("0", 64, 11, 4, 55, 27), ("3", 192, 5, 1, 27, 13),
+                                                        ("6", 384, 3, 1, 13, 0), ("8", 256, 3, 1, 13, 0),
+                                                        ("10", 256, 3, 1, 13, 6)]:
+        net.conv_relu(f"features.{name}", inputs, outputs, kernel, stride, size)
+        if pooled:
+            net.pool(f"features.{name}.pool", outputs, size, pooled)
+        inputs = outputs
+    for name, inputs, outputs in (("1", 9216, 4096), ("4", 4096, 4096), ("6", 4096, 1000)):
+        net.linear(f"classifier.{name}", inputs, outputs)
+    return net.text(61100840)
+
+
 def googlenet():
     """Inception of 2014 with both of its auxiliary classifiers: 13,378,280 parameters, 6,998,552 of them its own."""
     net = Network("googlenet", "image_size: 224")
@@ -274,6 +290,32 @@ def cs336_xl():
     return net.text(48 * (4 * 1600**2 + 3 * 1600 * 6400 + 3200) + 1600 + 32000000)
 
 
+def word_language_model():
+    """The transformer of PyTorch's example of that name with 4 layers of 512, 8 heads, 1,024 words, 512 tokens: an encoder
+    whose layers are normalised after their sums, a decoder of its own, positions in a buffer of 5,000 x 512 fp32."""
+    net = Network("word_language_model", "sequence: 512")
+    net.layer("embedding: encoder, rows: 1024, columns: 512, lookups: sequence", 524288)
+    net.layer("buffer: pos_encoder.pe, count: 1280000")
+    net.layer("elementwise: pos_encoder, elements_per_token: 512, inputs: 2")
+    for i in range(4):
+        name = f"layers.{i}"
+        net.linear(f"{name}.in_proj", 512, 1536, rows="sequence")
+        net.layer(f"attention: {name}.attn, heads: 8, head_size: 64")
+        net.linear(f"{name}.out_proj", 512, 512, rows="sequence")
+        net.layer(f"elementwise: {name}.add1, elements_per_token: 512, inputs: 2")
+        net.layer(f"layernorm: {name}.norm1, features: 512, rows: sequence", 512, 512)
+        net.linear(f"{name}.linear1", 512, 512, rows="sequence")
+        net.layer(f"elementwise: {name}.relu, elements_per_token: 512, keeps: output")
+        net.linear(f"{name}.linear2", 512, 512, rows="sequence")
+        net.layer(f"elementwise: {name}.add2, elements_per_token: 512, inputs: 2")
+        net.layer(f"layernorm: {name}.norm2, features: 512, rows: sequence", 512, 512)
+    net.linear("decoder", 512, 1024, rows="sequence")
+    net.layer("elementwise: loss, elements_per_token: 1024, keeps: fp32_output")
+    # Of a layer 6 x 512^2 weights, 6 x 512 biases and two normalisations.
+    return net.text(1024 * 512 + 4 * (6 * 512**2 + 6 * 512 + 4 * 512) + 512 * 1024 + 1024)
+
+
 ALL = {"resnet152": resnet152, "resnet50-v2": lambda: resnet_v2(50), "resnet101-v2": lambda: resnet_v2(101),
-       "mobilenet-v2": mobilenet_v2, "alexnet": alexnet, "googlenet": googlenet, "inception-v3": inception_v3,
+       "mobilenet-v2": mobilenet_v2, "alexnet": alexnet, "alexnet-torchvision": alexnet_torchvision,
+       "word-language-model": word_language_model, "googlenet": googlenet, "inception-v3": inception_v3,
        "cs336-xl": cs336_xl}

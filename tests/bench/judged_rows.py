@@ -5,7 +5,7 @@ A file has one source, machine, workload and strategy (or several as an axis). W
 one-GPU row is of the same machine and batch, on a network that is told; which rows are not, and why, is LEFT_OUT.
 How each machine is described, and why so, is in judged_sources.py; networks are in judged_networks.py. What is new in the
 descriptions was written before any row was predicted; classes of boxes and hosts over TCP are pcie_boxes.py's and tcp_hosts.py's.
-Rows of the library and these together are all that is at hand.
+Rows of the library, these, and those described beside the data (known_rows.py) are all that is at hand.
 
 With --paceline, all are predicted, and a table says by source and by slowest link of a row how far off they are: node nvlink,
 node pcie, network rdma, network tcp. Ends with how many rows are written, shipped, and left out, by reason.
@@ -42,6 +42,13 @@ NO_BATCH = "batch not told"
 NO_GPU = "GPU or network not told"
 NO_STRATEGY = "what was run is not told, or no strategy here"
 LOGGING = "times with logging, saving or sentences of differing length in them"
+DESCRIBED = "described beside the data (known_rows.py judges them)"
+ANOTHER_BATCH = "another micro-batch than the other rows of its model, or another optimizer than the one-GPU row"
+FROZEN = "frozen parameters (LoRA), which nothing describes"
+OFFLOAD = "parameters offloaded to the CPU, which nothing describes"
+FLOAT8 = "float8, which nothing describes"
+IN_BOX = "TensorFlow's parameter server in the box, which nothing describes"
+CONV3D = "three-dimensional convolutions, whose kernel is not told"
 EXCLUDED = "no test of a model: stress test, assumed placements, or quantised weights"
 
 # The first that fits: patterns of a row's source, and of its model, precision, framework, strategy, network and note.
@@ -85,6 +92,13 @@ LEFT_OUT = [
     ("lambdal", r"box \d+x(2080Ti_trt|2080TiNVlink_trt),|1080Ti,|16xA4000,", NO_BASE),
     ("lambdal", r"box 2x3090, log \d\d-10-2020", NO_GPU),  # pcie_boxes.py: a bridge, or none
     ("lambdal", r"BERT.*box (2x3080|2x4090_v1|\dxA6000|2xA6000_v1|LambdaCloud_.*V100_16GB_v1),", SHIPPED),
+    ("sparticlesteve", "^CNN3D", CONV3D),
+    ("lai-proj", "", OFFLOAD),
+    ("vectorlm", "LoRA", FROZEN),
+    ("torchtitan", "float8", FLOAT8),
+    ("tensorpack", "parameter_server", IN_BOX),
+    ("llm-foundry|OpenTau", "another batch|fused AdamW", ANOTHER_BATCH),
+    ("willgpaik|llm-foundry|torchtitan|tensorpack|benoriol|Lengfeng88|vectorlm|server-gear|Nebius|OpenTau", "", DESCRIBED),
 ]
 
 

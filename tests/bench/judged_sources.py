@@ -14,7 +14,7 @@ import statistics
 import pcie_boxes
 import tcp_hosts
 
-FILES = ("measured.csv", "more.csv", "more2.csv", "more3.csv")
+FILES = ("measured.csv", "more.csv", "more2.csv", "more3.csv", "more4.csv")
 
 
 class Rows:
@@ -354,9 +354,30 @@ def dlperf(rows):
         sweep, points, "Oneflow-Inc/DLPerf report v1, commit c89430ba (Apache-2.0)", inside="nvlink")
 
 
+def nersc_cori(rows):
+    """Nodes like DGX-1: the preset's four EDR NICs, as a NIC of two ports in a PCIe 3.0 x16 slot carries what one port does.
+
+    The LSTM is one call of cuDNN, whose gradients are all ready at its end; its input is taken to be 512 wide as well.
+    """
+    source, batch = "sparticlesteve", {"Transformer": 32}
+    lstm = [{"name": "lstm", "parameters": 4 * [2048 * 512, 2048 * 512, 2048, 2048]}]
+    for model, network in {"ResNet-50": {"model": "resnet50"}, "AlexNet": {"model": "networks/alexnet-torchvision.yaml"},
+                           "Transformer": {"model": "networks/word-language-model.yaml"}, "LSTM": {"layers": lstm}}.items():
+        one = rows.one(source, model=f"^{model}", gpus=1)
+        sweep, points = by_gpus(one, [row for row in rows.of(source, model=f"^{model}") if row["gpus"] != "1"])
+        yield Scenario(
+            "nersc-cori", model.lower(), f"NERSC Cori GPU {model}",
+            "DistributedDataParallel's defaults, PyTorch 1.7.1 (whose NCCL is 2.7), fp32, Adam, random data.",
+            sections({**network, "batch_per_gpu": batch.get(model, 128), "precision": "fp32", "device": "v100-sxm2-16gb",
+                      "single_gpu_throughput": figure(one).split(": ")[1]},
+                     {"preset": "dgx1-v100"}, {"strategy": "ddp", "torch_version": "1.7", "optimizer": {"kind": "adam"}},
+                     {"library": "nccl", "version": "2.7"}),
+            sweep, points, one["source"].split(":")[0], inside="nvlink")
+
+
 def every(training, tokens=50):
     """Scenarios, and the published rows."""
     rows = Rows(pathlib.Path(training))
     made = [*azure(rows), *sia(rows), *lambda_boxes(rows, tokens), *lambda_pictures(rows), *issues(rows),
-            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *dlperf(rows)]
+            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *dlperf(rows), *nersc_cori(rows)]
     return made, rows
