@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,12 +10,11 @@
 #include <vector>
 
 #include "scenarios/errors.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::loader {
 
-struct TextPlace {
-  std::size_t line = 0, column = 0;  // from 1; 0: in no text
-};
+using traces::TextPlace;
 
 // A value of a YAML text, and where it stands. Immutable; any thread may read it.
 class Node {

@@ -7,20 +7,25 @@
 
 namespace paceline::traces {
 
-// Text that cannot be used: where, what, and what to do. `line`, `column` are 0 for all of it.
+// A place in a text: line and column from 1; 0 for all of it.
+struct TextPlace {
+  std::size_t line = 0, column = 0;
+};
+
+// Text that cannot be used: where, what, and what to do.
 class FormatError : public std::runtime_error {
  public:
   FormatError(std::size_t line, const std::string& what, std::string hint)
-      : FormatError(line, 0, what, std::move(hint)) {}
-  FormatError(std::size_t line, std::size_t column, const std::string& what, std::string hint)
-      : std::runtime_error(what), line_(line), column_(column), hint_(std::move(hint)) {}
+      : FormatError(TextPlace{line, 0}, what, std::move(hint)) {}
+  FormatError(TextPlace place, const std::string& what, std::string hint)
+      : std::runtime_error(what), place_(place), hint_(std::move(hint)) {}
 
-  [[nodiscard]] std::size_t line() const { return line_; }
-  [[nodiscard]] std::size_t column() const { return column_; }
+  [[nodiscard]] std::size_t line() const { return place_.line; }
+  [[nodiscard]] std::size_t column() const { return place_.column; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
 
  private:
-  std::size_t line_, column_;
+  TextPlace place_;
   std::string hint_;
 };
 

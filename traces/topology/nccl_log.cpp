@@ -76,7 +76,7 @@ class LogReader {
   [[nodiscard]] NodeTopology finish() && {
     take_hosts();
     if (first_node_.size() > topology_gpus_most) {
-      throw FormatError(places_[0].line, 0, "has more than 1024 GPUs on a host", log_hint);
+      throw FormatError(places_[0].line, "has more than 1024 GPUs on a host", log_hint);
     }
     for (std::size_t i = 0; i < first_node_.size(); ++i) {
       NodeTopology::Gpu& gpu = node_.gpus.emplace_back();
@@ -239,7 +239,7 @@ class LogReader {
     }
     if (all == 0) throw FormatError(0, "does not tell what ranks there are", log_hint);
     if (largest.ranks.size() < all) {
-      throw FormatError(largest.at.line, 0,
+      throw FormatError(largest.at.line,
                         "tells the hosts of " + std::to_string(largest.ranks.size()) + " of " +
                             std::to_string(all) + " ranks",
                         log_hint);
@@ -248,7 +248,7 @@ class LogReader {
     for (const auto& [rank, other] : largest.others) {
       const LogRank& known = largest.ranks.at(rank);
       if (known.host == other) continue;
-      throw FormatError(known.at.line, 0,
+      throw FormatError(known.at.line,
                         "has rank " + std::to_string(rank) + " on " + shown(known.host) +
                             " and on " + shown(other),
                         "give the lines of one communicator of all ranks");
@@ -261,7 +261,7 @@ class LogReader {
     first_node_ = by_host[first];
     for (const auto& [host, ranks] : by_host) {
       if (ranks.size() == first_node_.size()) continue;
-      throw FormatError(largest.ranks.at(ranks[0]).at.line, 0,
+      throw FormatError(largest.ranks.at(ranks[0]).at.line,
                         shown(host) + " has " + std::to_string(ranks.size()) + " ranks, and " +
                             shown(first) + " " + std::to_string(first_node_.size()),
                         "all nodes of a cluster are alike; write the section by hand");

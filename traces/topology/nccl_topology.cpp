@@ -98,8 +98,7 @@ class XmlReader {
     const auto parsed =
         document_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
     if (!parsed) {
-      const TextPlace at = places_.at(parsed.offset);
-      throw FormatError(at.line, at.column, "is no XML: " + in_lower(parsed.description()),
+      throw FormatError(places_.at(parsed.offset), "is no XML: " + in_lower(parsed.description()),
                         whole_hint);
     }
   }
@@ -172,8 +171,7 @@ class XmlReader {
 
   [[noreturn]] void refuse(const pugi::xml_node& node, const std::string& what,
                            const std::string& hint) const {
-    const TextPlace at = place(node);
-    throw FormatError(at.line, at.column, what, hint);
+    throw FormatError(place(node), what, hint);
   }
 
   [[nodiscard]] std::string_view required(const pugi::xml_node& node, const char* name) const {
@@ -360,8 +358,7 @@ class XmlReader {
           gpus_[i].gpu.switch_links += link.count;
           if (gpus_[i].gpu.switch_links > links_most) refuse_links(link);
         } else if (link.kind.substr(0, 4) != "0x03" && !is_amd_) {  // not of a GPU without a rank
-          throw FormatError(link.at.line, link.at.column,
-                            "is an NVLink to neither a GPU nor an NVSwitch",
+          throw FormatError(link.at, "is an NVLink to neither a GPU nor an NVSwitch",
                             "links to CPUs, as POWER has them, are not modelled");
         }
       }
@@ -373,14 +370,13 @@ class XmlReader {
   }
 
   [[noreturn]] static void refuse_links(const FoundLink& link) {
-    throw FormatError(link.at.line, link.at.column, "makes more than 1000 NVLinks", whole_hint);
+    throw FormatError(link.at, "makes more than 1000 NVLinks", whole_hint);
   }
 
   void check_ends(const std::vector<std::vector<std::uint32_t>>& links, std::size_t i,
                   std::size_t j) const {
     if (links[i][j] == links[j][i]) return;
-    const TextPlace at = gpus_[i].gpu.at;
-    throw FormatError(at.line, at.column,
+    throw FormatError(gpus_[i].gpu.at,
                       "has " + std::to_string(links[i][j]) + " NVLinks to the GPU of line " +
                           std::to_string(gpus_[j].gpu.at.line) + ", and that one " +
                           std::to_string(links[j][i]) + " to it",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
 namespace paceline::traces {
@@ -67,7 +66,7 @@ std::size_t chosen_node(const std::vector<std::string>& nodes, TextPlace at, Nod
   if (nodes.size() > shown_most) all += "; and more";
   const std::string count = std::to_string(nodes.size());
   throw FormatError(
-      at.line, at.column,
+      at,
       nodes.size() == 1 ? "has one node (" + all + ")" : "has " + count + " nodes (" + all + ")",
       nodes.size() == 1 ? "leave --node out" : "add --node, 1 to " + count + ", for one of them");
 }

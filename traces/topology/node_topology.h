@@ -10,15 +10,11 @@
 
 #include "models/topology/pcie_tree.h"
 #include "models/units/units.h"
+#include "traces/text/format_error.h"
 
 namespace paceline::traces {
 
 using topology::PciePath;
-
-// Where a text says something; from 1.
-struct TextPlace {
-  std::size_t line = 0, column = 0;
-};
 
 // What the log of a run tells beside the node: who talked to whom, and how.
 struct RunFacts {

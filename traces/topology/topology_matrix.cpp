@@ -40,7 +40,7 @@ class Matrix {
     for (const MatrixName& name : names_) {
       if (is_gpu_name(name.text)) ++gpus;
       if (!known_.insert(name.text).second) {
-        throw FormatError(line_, name.column, "\"" + shown(name.text) + "\" has two columns",
+        throw FormatError({line_, name.column}, "\"" + shown(name.text) + "\" has two columns",
                           as_it_is);
       }
     }
@@ -75,13 +75,14 @@ class Matrix {
     row->line = number;
     const MatrixName& name = row->name;
     if (!known_.contains(name.text)) {
-      throw FormatError(number, name.column, "\"" + shown(name.text) + "\" has a row and no column",
+      throw FormatError({number, name.column},
+                        "\"" + shown(name.text) + "\" has a row and no column",
                         "give the output of nvidia-smi topo -m as it is, with its first line");
     }
     const std::string key = name.text;
     const std::size_t column = name.column;
     if (!rows_.emplace(key, std::move(*row)).second) {
-      throw FormatError(number, column, "\"" + shown(key) + "\" has two rows",
+      throw FormatError({number, column}, "\"" + shown(key) + "\" has two rows",
                         "give the matrix of one node");
     }
     return true;
@@ -95,7 +96,7 @@ class Matrix {
     for (const auto& [name, row] : rows_) check_size(row);
     for (const MatrixName& name : names_) {
       if (!is_gpu_name(name.text) || rows_.contains(name.text)) continue;
-      throw FormatError(line_, name.column, "\"" + name.text + "\" has a column and no row",
+      throw FormatError({line_, name.column}, "\"" + name.text + "\" has a column and no row",
                         whole_matrix);
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -188,19 +189,19 @@ class Matrix {
     const std::size_t cells = row.cells.size(), columns = names_.size();
     if (cells == columns) return;
     if (cells > columns) {
-      throw FormatError(row.line, row.cells[columns].column,
+      throw FormatError({row.line, row.cells[columns].column},
                         "the row has " + std::to_string(cells) +
                             " entries, and the first line names " + std::to_string(columns),
                         whole_matrix);
     }
     if (row.strange) {
       throw FormatError(
-          row.line, row.strange->column,
+          {row.line, row.strange->column},
           "\"" + shown(row.strange->text) + "\" is no entry of the matrix",
           "give the output of nvidia-smi topo -m as it is: X, NV1, PIX, PXB, PHB, NODE "
           "or SYS between two devices");
     }
-    throw FormatError(row.line, row.cells.back().column,
+    throw FormatError({row.line, row.cells.back().column},
                       "the row ends after " + std::to_string(cells) + " of " +
                           std::to_string(columns) + " entries",
                       "lines that were broken or cut off have to be whole");
@@ -217,7 +218,7 @@ class Matrix {
     };
     const auto found = std::ranges::find_if(row.endings, fits);
     if (found == row.endings.end()) {
-      throw FormatError(row.line, row.cells[last].column,
+      throw FormatError({row.line, row.cells[last].column},
                         "does not tell where its NVLinks end and its affinity begins", as_it_is);
     }
     row.cells[last].entry.links = found->first;
@@ -229,7 +230,7 @@ class Matrix {
       const MatrixCell& cell = row.cells[j];
       if (cell.entry.is_self != (i == j)) {
         throw FormatError(
-            row.line, cell.column,
+            {row.line, cell.column},
             i == j ? "a device's entry for itself is not X" : "X is between two devices", as_it_is);
       }
       const auto other = rows_.find(names_[j].text);
@@ -237,7 +238,7 @@ class Matrix {
       if (other == rows_.end() || other->second.cells[i].entry == cell.entry || cell.entry.peer) {
         continue;
       }
-      throw FormatError(row.line, cell.column,
+      throw FormatError({row.line, cell.column},
                         "differs from the entry of " + shown(names_[j].text) + " for " +
                             shown(names_[i].text) + " (line " + std::to_string(other->second.line) +
                             ")",
@@ -335,14 +336,13 @@ class MatrixReader {
           std::ranges::any_of(nodes, [&](const Matrix* other) { return other->is_same(one); });
       if (!is_known) nodes.push_back(&one);
       if (nodes.size() > nodes_most) {
-        throw FormatError(one.at().line, one.at().column, "is one of more than 1000 matrices",
+        throw FormatError(one.at(), "is one of more than 1000 matrices",
                           "give the matrix of one node");
       }
     }
     if (!nodes.empty()) return nodes;
-    const TextPlace at = matrices_[0].at();
     const bool hides = matrices_[0].kind() == MatrixKind::pcie_only;
-    throw FormatError(at.line, at.column,
+    throw FormatError(matrices_[0].at(),
                       hides ? "is of nvidia-smi topo -mp, which does not show NVLinks"
                             : "is of nvidia-smi topo -p2p, which does not show what joins GPUs",
                       "give what nvidia-smi topo -m prints, too");
