@@ -89,6 +89,14 @@ std::optional<std::uint32_t> Release::minor_of(std::string_view version) {
   return minor;
 }
 
+std::string version_of_code(std::uint64_t code) {
+  constexpr std::uint64_t first = 1000, since_2_9 = 10000, most = 1000000;
+  if (code < first || code >= most) return "";
+  const std::uint64_t major = code < since_2_9 ? 1000 : 10000;
+  return std::to_string(code / major) + "." + std::to_string(code % major / 100) + "." +
+         std::to_string(code % 100);
+}
+
 Tuning::Tuning(const Group& group) : group_(group) {
   PACELINE_EXPECTS(group.nodes > 0 && group.ranks > RankCount(1));
   PACELINE_EXPECTS(group.ranks.value() % group.nodes == 0 && group.ring.channels > 0);

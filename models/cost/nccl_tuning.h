@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct Release {
 
   friend auto operator<=>(const Release&, const Release&) = default;
 };
+
+// NCCL_VERSION of nccl.h: 2804 is 2.8.4, and 22903, since 2.9, 2.29.3. Empty for no version.
+[[nodiscard]] std::string version_of_code(std::uint64_t code);
 
 inline constexpr AssumptionKind unmodelled_release{"{} is not modelled; {} is used instead"};
 

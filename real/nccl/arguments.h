@@ -12,14 +12,6 @@
 // What is said to NCCL and about it, as far as neither NCCL nor a device is needed for it.
 namespace paceline::real::nccl {
 
-// 22809 is 2.28.9, and 2708 2.7.8: until 2.8 a version had one digit less for its major and minor
-// number (nccl.h, NCCL_VERSION).
-[[nodiscard]] inline std::string version_text(int code) {
-  const int major_unit = code < 10000 ? 1000 : 10000;
-  return std::to_string(code / major_unit) + "." + std::to_string(code % major_unit / 100) + "." +
-         std::to_string(code % 100);
-}
-
 // A device as NCCL tells devices apart: a machine and a slot. The machine is the kernel's boot, or
 // `host_id` of NCCL_HOSTID, also an empty one.
 [[nodiscard]] inline std::string place_of(const std::string& boot_id,

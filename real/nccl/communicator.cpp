@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "models/contract.h"
+#include "models/cost/nccl_tuning.h"
 #include "real/backends.h"
 #include "real/cuda/device_communicator.h"
 #include "real/errors.h"
@@ -30,7 +31,7 @@ using cuda::Mark;
 constexpr std::string_view backend_name = "nccl";
 
 // The first with communicators that do not block (release notes of NCCL 2.14).
-constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
+constexpr std::uint64_t oldest_version = NCCL_VERSION(2, 14, 0);
 
 ncclDataType_t nccl_type(DataType type) {
   switch (type) {
@@ -420,15 +421,15 @@ class NcclCommunicator : public DeviceCommunicator {
 // What a rank says that cannot take part; no place and no id begins so.
 constexpr char refusal = '!';
 
-int library_version() {
+std::uint64_t library_version() {
   int version = 0;
-  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
+  return ncclGetVersion(&version) == ncclSuccess ? static_cast<std::uint64_t>(version) : 0;
 }
 
 std::string missing_here(const cuda::Devices& devices) {
   if (library_version() < oldest_version) {
-    return "NCCL " + nccl::version_text(library_version()) + " is older than " +
-           nccl::version_text(oldest_version) +
+    return "NCCL " + cost::nccl::version_of_code(library_version()) + " is older than " +
+           cost::nccl::version_of_code(oldest_version) +
            ", from which on calls need not block (training itself asks for 2.5)";
   }
   return devices.missing;
@@ -511,7 +512,7 @@ std::unique_ptr<Communicator> connect_nccl(const ConnectRequest& request) {
 Backend nccl_backend() {
   cuda::Devices devices = cuda::find_devices();
   std::string missing = missing_here(devices);
-  return {.version = nccl::version_text(library_version()),
+  return {.version = cost::nccl::version_of_code(library_version()),
           .notes = std::move(devices.notes),
           .missing = std::move(missing),
           .connect = connect_nccl};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/cost/nccl_tuning.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/json/json_value.h"
 #include "traces/nccl_tests/device_list.h"
@@ -95,7 +96,7 @@ bool is_nccl_tests_json(std::string_view text) {
 std::vector<CollectiveLog> read_nccl_tests_json(std::string_view text) {
   const JsonValue in = parse_json(text, "nccl-tests end the file when they end themselves");
   CollectiveLog log;
-  log.release = version_of_code(in["nccl_version"].if_whole().value_or(0));
+  log.release = cost::nccl::version_of_code(in["nccl_version"].if_whole().value_or(0));
   take_devices(in["config"], log);
   std::vector<Evidence> kinds;
   std::size_t number = 0;

@@ -133,12 +133,4 @@ std::optional<std::size_t> identify(const std::vector<Program>& programs, bool a
   return std::nullopt;
 }
 
-// NCCL_VERSION of nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.
-std::string version_of_code(std::uint64_t code) {
-  constexpr std::uint64_t first = 1000, since_2_9 = 10000, most = 1000000;
-  if (code < first || code >= most) return "";
-  if (code < since_2_9) return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
-  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-}
-
 }  // namespace paceline::traces

@@ -34,7 +34,4 @@ struct Program {
 std::optional<std::size_t> identify(const std::vector<Program>& programs, bool are_listed,
                                     CollectiveLog& log);
 
-// A version as NCCL's headers number it: 2804 is 2.8.4, 22903 is 2.29.3. Empty for no version.
-[[nodiscard]] std::string version_of_code(std::uint64_t code);
-
 }  // namespace paceline::traces

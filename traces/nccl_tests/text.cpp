@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "models/cost/nccl_tuning.h"
 #include "traces/collective_log/collective_log.h"
 #include "traces/nccl_tests/device_list.h"
 #include "traces/nccl_tests/nccl_tests.h"
@@ -35,7 +36,7 @@ std::string version_in(std::string_view line) {
   word = word.substr(0, word.find_last_of(digits) + 1);  // the full stop of a sentence
   if (word.empty() || word.size() > longest || word.front() == '.') return "";
   if (contains(word, '.')) return std::string(word);
-  return version_of_code(number_of<std::uint64_t>(word).value_or(0));
+  return cost::nccl::version_of_code(number_of<std::uint64_t>(word).value_or(0));
 }
 
 // What is left of a row that breaks off before its times.

@@ -187,5 +187,16 @@ TEST(NcclTuning, TakesTheNearestReleaseThatIsModelled) {
   EXPECT_EQ(Release::nearest(40).minor, 30U);
 }
 
+// nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.
+TEST(NcclVersionCode, IsThatOfNcclsHeader) {
+  EXPECT_EQ(version_of_code(2408), "2.4.8");
+  EXPECT_EQ(version_of_code(2804), "2.8.4");
+  EXPECT_EQ(version_of_code(20909), "2.9.9");
+  EXPECT_EQ(version_of_code(22809), "2.28.9");
+  for (const std::uint64_t none : {std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}}) {
+    EXPECT_EQ(version_of_code(none), "");
+  }
+}
+
 }  // namespace nccl_tuning_test
 }  // namespace paceline::cost::nccl

@@ -9,13 +9,6 @@ namespace {
 
 using namespace real::nccl;
 
-// nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.
-TEST(NcclArguments, ReadsBothKindsOfVersionNumbers) {
-  EXPECT_EQ(version_text(22809), "2.28.9");
-  EXPECT_EQ(version_text(20903), "2.9.3");
-  EXPECT_EQ(version_text(2708), "2.7.8");
-}
-
 TEST(NcclArguments, FindsTwoRanksOnOneDevice) {
   EXPECT_FALSE(find_shared_device({}));
   EXPECT_FALSE(find_shared_device({"a 0", "a 1", "b 0"}));

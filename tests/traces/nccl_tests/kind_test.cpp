@@ -96,16 +96,5 @@ TEST(Rows, AgreeOnTheFactorOfMost) {
   EXPECT_FALSE(agrees(rows[2], all));
 }
 
-// nccl.h: X * 1000 + Y * 100 + Z up to 2.8, X * 10000 + Y * 100 + Z since.
-TEST(VersionCode, IsThatOfNcclsHeader) {
-  EXPECT_EQ(version_of_code(2408), "2.4.8");
-  EXPECT_EQ(version_of_code(2804), "2.8.4");
-  EXPECT_EQ(version_of_code(20909), "2.9.9");
-  EXPECT_EQ(version_of_code(22809), "2.28.9");
-  for (const std::uint64_t none : {std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}}) {
-    EXPECT_EQ(version_of_code(none), "");
-  }
-}
-
 }  // namespace
 }  // namespace paceline::traces
