@@ -24,6 +24,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parent / "../scenarios"))
+from marked_processes import end, end_what_is_left, processes_of  # noqa: E402
+
 STEPS = 10
 COMPUTE_S = 4 * 0.006  # of a step
 SCENARIO = """schema: paceline/1
@@ -41,26 +44,6 @@ SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGSTOP]
 CASES = [("memory", ranks, "local") for ranks in (2, 4)]
 CASES += [(backend, ranks, how) for backend in ("gloo", "mpi") for ranks in (2, 4)
           for how in ("local", "env", "tcp", "file")]
-
-
-def processes_of(mark):
-    """The processes that have a variable of the run in their environment, and run."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
-                if (entry / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
-                    found.append(int(entry.name))
-        except (OSError, IndexError):
-            continue
-    return found
-
-
-def end(process, how):
-    try:
-        os.kill(process, how)
-    except ProcessLookupError:
-        pass
 
 
 def free_port():
@@ -148,12 +131,8 @@ def one_run(worker, case, number, folder, points, draw, takes):
             faults.append("does not end")
     if how == signal.SIGSTOP:
         end(victim, signal.SIGKILL)
-    while processes_of(mark) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    if processes_of(mark):
-        faults.append(f"left processes: {[pathlib.Path(f'/proc/{one}/cmdline').read_bytes()[:60] for one in processes_of(mark)]}")
-        for one in processes_of(mark):
-            end(one, signal.SIGKILL)
+    if left := end_what_is_left(mark, deadline):
+        faults.append(f"left processes: {left}")
     codes = [one.wait() for one in started]
     results, wrong = results_in(folder, started)
     faults += wrong

@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+from marked_processes import end, end_what_is_left, processes_of
+
 PREDICTED = """schema: paceline/1
 name: many points
 workload:
@@ -64,28 +66,6 @@ START_S = 0.1  # in which a program is loaded and its scenario read, with other 
 GONE_WITHIN_S = 12  # a stopped rank is given up after its timeout, and its run ends after
 
 
-def processes_of(mark):
-    """The processes that have a variable of the run in their environment."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if state != "Z" and mark in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except (OSError, IndexError):
-            continue
-    return found
-
-
-def end(process, how):
-    try:
-        os.kill(process, how)
-    except ProcessLookupError:
-        pass
-
-
 def faults_of(folder, before, was_killed, run):
     text = (folder / "result.json").read_bytes()
     if text == before:
@@ -121,13 +101,13 @@ def one_run(program, folder, draw, number, durations):
     before = f'old {number}'.encode()
     (folder / "result.json").write_bytes(before)
     there = set(os.listdir("/dev/shm")), set(os.listdir(folder))
-    mark = f"PACELINE_RANDOM_KILL={os.getpid()}-{number}"
-    name, value = mark.split("=")
+    mark = f"PACELINE_RANDOM_KILL={os.getpid()}-{number}".encode()
+    name, value = mark.decode().split("=")
     started = subprocess.Popen(command_of(program, is_measured), cwd=folder, env={**os.environ, name: value},
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     moment = draw.uniform(0.0, durations[is_measured])
     time.sleep(moment)
-    alive = processes_of(mark.encode())
+    alive = processes_of(mark)
     if not alive:
         started.communicate()
         return None
@@ -141,8 +121,7 @@ def one_run(program, folder, draw, number, durations):
     try:
         _, said = started.communicate(timeout=60)
     except subprocess.TimeoutExpired:
-        for process in processes_of(mark.encode()):
-            end(process, signal.SIGKILL)
+        end_what_is_left(mark, 0)
         return ["did not end within 60 s"], "hung"
     run = {"is_measured": is_measured, "points_seen": b"done: " in said and b"done: 0 of" not in said}
     faults = faults_of(folder, before, was_killed, run)
@@ -151,13 +130,8 @@ def one_run(program, folder, draw, number, durations):
     had_not_begun = moment < START_S and started.returncode == -how and not lines
     if started.returncode != 0 and not was_killed and not had_not_begun and len(lines) != 1:
         faults.append(f"said {len(lines)} lines: {lines[:3]}")
-    deadline = time.monotonic() + GONE_WITHIN_S
-    while processes_of(mark.encode()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    if processes_of(mark.encode()):
-        faults.append("left processes")
-        for process in processes_of(mark.encode()):
-            end(process, signal.SIGKILL)
+    if left := end_what_is_left(mark, time.monotonic() + GONE_WITHIN_S):
+        faults.append(f"left processes: {left}")
     if set(os.listdir("/dev/shm")) - there[0]:
         faults.append(f"left {set(os.listdir('/dev/shm')) - there[0]} in /dev/shm")
     if set(os.listdir(folder)) - there[1]:
