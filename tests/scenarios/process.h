@@ -91,7 +91,7 @@ struct Ended {
   int exit_code = -1;  // -1: a signal ended it
   int signal = 0;
   std::string out, err;
-  long peak_kib = 0;       // of memory
+  long peak_kib = 0;       // of memory, or what the test had when it started it, if more
   double cpu_seconds = 0;  // with its children's: what else the machine does is not in it
 };
 

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Yaml, BadScenarios, testing::ValuesIn(yaml), name_of);
 // The limits of these: what a run of a small scenario takes is 10 ms and 6 MiB.
 void expect_cheap(const Ended& ended) {
   EXPECT_LT(ended.cpu_seconds, 5);
-  EXPECT_LT(ended.peak_kib, 512 * 1024);
+  EXPECT_TRUE(is_sanitized || ended.peak_kib < 512 * 1024) << ended.peak_kib;
 }
 
 class BadFiles : public testing::Test {
