@@ -35,8 +35,10 @@ class Fit {
     const Eigen::Index count = numbered(rows.size());
     for (std::size_t q = 0; q < quantities; ++q) {
       covariances_[q].resize(count, count);
+      centres_[q].resize(count);
       pulls_[q] = Eigen::VectorXd::Zero(count);
       for (std::size_t i = 0; i < rows.size(); ++i) {
+        centres_[q](numbered(i)) = centre(priors, unknown_of(q), rows[i].response.place);
         for (std::size_t j = 0; j < rows.size(); ++j) {
           covariances_[q](numbered(i), numbered(j)) = covariance(
               priors, unknown_of(q), rows[i].response.place, rows[j].response.place, i == j);
@@ -77,7 +79,7 @@ class Fit {
   [[nodiscard]] std::vector<ByQuantity> values_by(const ByRow& pulls) const {
     std::vector<ByQuantity> values(rows_.size());
     for (std::size_t q = 0; q < quantities; ++q) {
-      const Eigen::VectorXd at = covariances_[q] * pulls[q];
+      const Eigen::VectorXd at = centres_[q] + covariances_[q] * pulls[q];
       for (std::size_t i = 0; i < rows_.size(); ++i) values[i][q] = at(numbered(i));
     }
     return values;
@@ -108,7 +110,7 @@ class Fit {
         const double deviation = is_near ? 0 : std::sqrt(covariances_[q](numbered(i), numbered(i)));
         const Slopes found = slopes_at(rows_[i].response, unknown_of(q), values[i][q], deviation);
         slopes[q](numbered(i)) = residual > 0 ? found.up : found.down;
-        left(numbered(i)) += slopes[q](numbered(i)) * values[i][q];
+        left(numbered(i)) += slopes[q](numbered(i)) * (values[i][q] - centres_[q](numbered(i)));
       }
     }
     for (std::size_t q = 0; q < quantities; ++q) {
@@ -137,6 +139,7 @@ class Fit {
 
   std::span<const KnownRow> rows_;
   std::array<Eigen::MatrixXd, quantities> covariances_;
+  ByRow centres_;
   Eigen::VectorXd variances_;
   ByRow pulls_;
   double distance_ = 0, log_determinant_ = 0;
@@ -146,7 +149,9 @@ class Fit {
 // directions: calls that all hide have no slope until they are longer. Each quantity that moves the
 // step gets no part, one or two.
 double reached_by_directions(const Priors& priors, const KnownRow& row, double farthest) {
-  const double sign = std::copysign(1, row.measured);
+  const ByQuantity around = centres(priors, row.response.place);
+  const double described = row.moved(around);
+  const double sign = std::copysign(1, row.measured - described);
   ByQuantity ends{};
   std::vector<std::size_t> moving;
   const Place& place = row.response.place;
@@ -155,8 +160,9 @@ double reached_by_directions(const Priors& priors, const KnownRow& row, double f
     if (row.response.at(unknown_of(q), ends[q]) != 0) moving.push_back(q);
   }
   double best = 0;
+  const double most = std::abs(row.measured - described);
   const auto tries = static_cast<std::size_t>(std::lround(std::pow(3, moving.size())));
-  for (std::size_t number = 1; number < tries && best < std::abs(row.measured); ++number) {
+  for (std::size_t number = 1; number < tries && best < most; ++number) {
     ByQuantity values{};
     double squares = 0;
     std::size_t left = number;
@@ -166,24 +172,28 @@ double reached_by_directions(const Priors& priors, const KnownRow& row, double f
       values[q] = part * ends[q];
       squares += square(part);
     }
-    for (double& value : values) value /= std::sqrt(squares);
-    best = std::max(best, sign * row.moved(values));
+    for (std::size_t q = 0; q < quantities; ++q) {
+      values[q] = around[q] + values[q] / std::sqrt(squares);
+    }
+    best = std::max(best, sign * (row.moved(values) - described));
   }
-  return std::min(best, std::abs(row.measured));
+  return std::min(best, most);
 }
 
 // As far towards what a row measured as quantities within 99 % reach.
 double reached(const Priors& priors, const KnownRow& row) {
   const double farthest = square(student_end(outside_of_priors));
   Fit fit(priors, std::span(&row, 1));
-  const double most = std::abs(row.measured), sign = std::copysign(1, row.measured);
+  const double described = row.moved(centres(priors, row.response.place));
+  const double most = std::abs(row.measured - described);
+  const double sign = std::copysign(1, row.measured - described);
   double at = 0, distance = 0;
   while (at < most) {
-    fit.go_on_to(Eigen::VectorXd::Constant(1, sign * (at + move)));
+    fit.go_on_to(Eigen::VectorXd::Constant(1, described + sign * (at + move)));
     if (fit.distance() > farthest) {
       const double part = (farthest - distance) / (fit.distance() - distance);
       const double by_slopes = std::min(at + part * move, most);
-      return sign * std::max(by_slopes, reached_by_directions(priors, row, farthest));
+      return described + sign * std::max(by_slopes, reached_by_directions(priors, row, farthest));
     }
     at += move;
     distance = fit.distance();
@@ -233,14 +243,17 @@ struct Belief::Known {
   double surprise = 0;                            // squares of scales from the centre
 
   Known(const Priors& priors, std::vector<KnownRow> all) : rows(std::move(all)) {
-    double farthest = 0;
-    for (const KnownRow& row : rows) {
-      counted.push_back(reached(priors, row));
-      farthest = std::max(farthest, std::abs(counted.back()));
+    Eigen::VectorXd start(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      counted.push_back(reached(priors, rows[i]));
+      start(numbered(i)) = rows[i].moved(centres(priors, rows[i].response.place));
     }
     Fit fit(priors, rows);
     const Eigen::VectorXd aims = Eigen::Map<Eigen::VectorXd>(counted.data(), numbered(rows.size()));
-    for (double at = move; at < farthest; at += move) fit.go_on_to(aims * (at / farthest));
+    const double farthest = (aims - start).cwiseAbs().maxCoeff();
+    for (double at = move; at < farthest; at += move) {
+      fit.go_on_to(start + (aims - start) * (at / farthest));
+    }
     fit.go_on_to(aims);
     values = fit.values();
     pulls = fit.pulls();
@@ -280,7 +293,7 @@ struct Belief::Known {
   // Of a quantity at a place that is no row's.
   [[nodiscard]] double value_at(const Priors& priors, Unknown quantity, const Place& place) const {
     const Eigen::VectorXd& pull = pulls[static_cast<std::size_t>(quantity)];
-    double value = 0;
+    double value = centre(priors, quantity, place);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       if (pull(numbered(k)) == 0) continue;
       value +=
@@ -310,7 +323,7 @@ struct Belief::Known {
   }
 };
 
-Belief::Belief(const Priors& priors) : priors_(priors) {}
+Belief::Belief(const Priors& priors) : priors_(priors), told_by_("published rows") {}
 
 Belief::Belief(const Priors& priors, std::vector<KnownRow> rows)
     : Belief(priors, std::move(rows), "known rows") {}
@@ -372,6 +385,7 @@ Believed Belief::of(const Response& response) const {
   const Place& place = response.place;
   const double to_ends = ends();
   Believed made;
+  made.values = centres(priors_, place);
   ByQuantity mean{};
   double high = 0, low = 0, both = 0;  // variances
   for (std::size_t q = 0; q < quantities; ++q) {

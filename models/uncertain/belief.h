@@ -53,6 +53,8 @@ struct Believed {
   };
   std::optional<Row> row = std::nullopt;
 
+  // The step is as its description has it.
+  [[nodiscard]] bool is_as_described() const { return !row && values == decltype(values){}; }
   // What makes the interval widest; nullopt: what no quantity has.
   [[nodiscard]] std::optional<Unknown> widest() const;
 };
@@ -63,7 +65,7 @@ struct Believed {
 // points anywhere else quantities follow from the covariances between places.
 class Belief {
  public:
-  explicit Belief(const Priors& priors);
+  explicit Belief(const Priors& priors);  // told by published rows
   Belief(const Priors& priors, std::vector<KnownRow> rows);
   // `told_by`: whose rows these are, in words of a report.
   Belief(const Priors& priors, std::vector<KnownRow> rows, std::string told_by);

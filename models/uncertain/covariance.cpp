@@ -58,6 +58,18 @@ double overlap_of(const Priors& priors, const Place& place) {
 
 }  // namespace
 
+double centre(const Priors& priors, Unknown quantity, const Place& place) {
+  if (place.is_alone() || place.node != LinkClass::pcie_staged) return 0;
+  if (quantity == Unknown::node_links) return priors.staged_links;
+  return quantity == Unknown::overlap && place.log2_nodes == 0 ? priors.staged_overlap : 0;
+}
+
+std::array<double, quantities> centres(const Priors& priors, const Place& place) {
+  std::array<double, quantities> all{};
+  for (std::size_t q = 0; q < quantities; ++q) all[q] = centre(priors, unknown_of(q), place);
+  return all;
+}
+
 double covariance(const Priors& priors, Unknown quantity, const Place& one, const Place& other,
                   bool is_same) {
   if (!has_in_common(quantity, one, other)) return 0;

@@ -17,6 +17,10 @@ inline bool is_one_sided(Unknown quantity) {
   return quantity == Unknown::host || quantity == Unknown::overlap;
 }
 
+// Where a quantity is at a place, and all are.
+[[nodiscard]] double centre(const Priors& priors, Unknown quantity, const Place& place);
+[[nodiscard]] std::array<double, quantities> centres(const Priors& priors, const Place& place);
+
 // Between a quantity's values at two points of a machine and workload; `is_same`: they are one.
 [[nodiscard]] double covariance(const Priors& priors, Unknown quantity, const Place& one,
                                 const Place& other, bool is_same);

@@ -16,15 +16,22 @@ constexpr double pull = 0.03;  // of each number to what was expected before
 constexpr double least_gained = 1e-4;
 constexpr double steps[] = {1.8, 1.35, 1.2};
 
+// The logarithm of what was measured over the step at the centres.
+double apart(const Priors& priors, const KnownRow& row) {
+  return row.measured - row.moved(centres(priors, row.response.place));
+}
+
 // Upwards of rows that were slower than predicted, else downwards.
 BySlope slopes_of(const Priors& priors, const KnownRow& row) {
+  const Place& place = row.response.place;
+  const bool is_slower = apart(priors, row) > 0;
   BySlope slopes{};
   for (std::size_t q = 0; q < quantities; ++q) {
-    const auto quantity = static_cast<Unknown>(q);
-    const Place& place = row.response.place;
+    const Unknown quantity = unknown_of(q);
     const double variance = covariance(priors, quantity, place, place, true);
-    const Slopes found = slopes_at(row.response, quantity, 0, std::sqrt(variance));
-    slopes[q] = row.measured > 0 ? found.up : found.down;
+    const Slopes found =
+        slopes_at(row.response, quantity, centre(priors, quantity, place), std::sqrt(variance));
+    slopes[q] = is_slower ? found.up : found.down;
   }
   return slopes;
 }
@@ -48,7 +55,7 @@ Eigen::MatrixXd scales_of(const Priors& priors, const Rows& rows) {
 double surprise_of(const Priors& priors, const Rows& rows) {
   const auto count = static_cast<double>(rows.size());
   Eigen::VectorXd measured(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) measured(numbered(i)) = rows[i].measured;
+  for (std::size_t i = 0; i < rows.size(); ++i) measured(numbered(i)) = apart(priors, rows[i]);
   const Eigen::LLT<Eigen::MatrixXd> scales(scales_of(priors, rows));
   const double square = measured.dot(scales.solve(measured));
   const double root = scales.matrixLLT().diagonal().array().log().sum();  // of the determinant
@@ -61,8 +68,8 @@ double surprise_of(const Priors& priors, const Rows& rows) {
 double cost_of(Priors priors, const Sources& sources) {
   double cost = uncertain::surprise_of(priors, sources);
   for (const KnownPrior& row : known_priors_table()) {
-    const double apart = std::log(row.at(priors) / row.before);
-    cost += pull * apart * apart;
+    const double at = row.at(priors);
+    cost += pull * square(row.is_centre ? at - row.before : std::log(at / row.before));
   }
   return cost;
 }
@@ -92,7 +99,8 @@ Priors learnt(const Sources& sources, const Priors& start) {
     bool moved = false;
     for (;;) {
       Priors tried = best;
-      row.at(tried) *= by;
+      double& number = row.at(tried);
+      number = row.is_centre ? number + std::log(by) / 5 : number * by;
       const double cost = cost_of(tried, sources);
       if (cost >= least - least_gained) return moved;
       best = tried;
@@ -101,8 +109,11 @@ Priors learnt(const Sources& sources, const Priors& start) {
     }
   };
   for (const double step : steps) {
-    for (const KnownPrior& row : known_priors_table()) {
-      if (!goes_on(row, step)) goes_on(row, 1 / step);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const KnownPrior& row : known_priors_table()) {
+        if (goes_on(row, step) || goes_on(row, 1 / step)) moved = true;
+      }
     }
   }
   return best;

@@ -55,8 +55,9 @@ constexpr auto words_of(LinkClass) {
       "TCP of virtual machines", "TCP of unknown hosts", "measured");
 }
 
-// How far apart machines and workloads lie in the quantities, before anything of one is measured:
-// scales of Student's distribution with `freedom` degrees.
+// Where machines and workloads lie in the quantities, and how far apart, before anything of one is
+// measured: scales of Student's distribution with `freedom` degrees, around descriptions but for
+// the centres.
 struct Priors {
   std::array<double, link_classes> links{};  // of calls' times, by class
   // Of boxes of which a preset says how they spread (IntraNode::box_spread): of that spread.
@@ -70,16 +71,17 @@ struct Priors {
   // Of strategies that no measured step was at hand of, in place of `wrapper`.
   double unmeasured_wrapper = 0;
   double row = 0;  // of a row's step by itself: what no quantity has
+  // Centres of node_links and of overlap where calls are staged in the host's memory.
+  double staged_links = 0, staged_overlap = 0;
 };
 
 // Of rows of a machine and workload together: judged, as sources are too few to tell 3 from 6.
 inline constexpr double freedom = 4;
-// From the centre of Student's distribution to an end of its 90 % interval; 4 or more degrees.
+// From the centre of Student's distribution to an end of its 90 % interval.
 [[nodiscard]] double student_90(double degrees);
 
 // Of Student's distribution with `freedom` degrees: how many scales from its centre, on either
-// side, so much of it begins to lie outside; above 0, below 1. Exact (Shaw, J. Computational
-// Finance 9(4), 2006, eq. 37).
+// side, so much of it begins to lie outside; above 0, below 1.
 [[nodiscard]] double student_end(double outside);
 
 // What no quantity within so much of its prior reaches contradicts a description.
@@ -88,6 +90,7 @@ inline constexpr double outside_of_priors = 0.01;
 // A number of Priors, and what is known of it.
 struct KnownPrior {
   std::string_view name;
+  bool is_centre;  // else a scale, above 0
   double before;   // expected before any row was seen
   double value;    // what the sources at hand say (learn.h)
   bool is_learnt;  // some source has rows of it

@@ -88,7 +88,7 @@ namespace {
 using uncertain::LinkClass;
 
 double log_measured(const ValidationRow& row) {
-  return std::log(row.measured_step / row.predicted_step);
+  return std::log(row.measured_step / row.response.step);
 }
 
 // Of throughput, where a step is predicted to be so long.
@@ -122,8 +122,12 @@ double communication_factor(const ValidationRow& known) {
   return std::max(exposed / known.communication, 0.0);
 }
 
-JudgedRow judged(const ValidationRow& row, const uncertain::Believed& believed,
-                 const ValidationRow* last_known) {
+double error_of(const ValidationRow& row, const uncertain::Believed& believed) {
+  return error_of(row, row.response.step * std::exp(believed.moved));
+}
+
+JudgedRow judged(const ValidationRow& row, const uncertain::Belief& none_known,
+                 const uncertain::Believed& believed, const ValidationRow* last_known) {
   JudgedRow made{.scenario = row.scenario,
                  .point = row.point,
                  .measured_step = row.measured_step,
@@ -131,8 +135,8 @@ JudgedRow judged(const ValidationRow& row, const uncertain::Believed& believed,
                  .communication = row.communication,
                  .one_gpu_is_measured = row.response.place.compute_is_measured,
                  .links = links_of(row.response.place)};
-  made.unconditioned = row.error_percent;
-  made.error = error_of(row, row.predicted_step * std::exp(believed.moved));
+  made.unconditioned = error_of(row, none_known.of(row.response));
+  made.error = error_of(row, believed);
   made.measured = log_measured(row) - believed.moved;
   made.low = believed.low;
   made.high = believed.high;
@@ -159,7 +163,7 @@ double mean_width(const uncertain::Belief& belief, std::span<const uncertain::Re
 double mean_error(const uncertain::Belief& belief, std::span<const ValidationRow* const> rows) {
   std::vector<double> errors;
   for (const ValidationRow* row : rows) {
-    errors.push_back(judged(*row, belief.of(row->response), nullptr).error);
+    errors.push_back(error_of(*row, belief.of(row->response)));
   }
   return stats::summarise(errors).mean_absolute;
 }
@@ -188,6 +192,13 @@ stats::ErrorSummary summary_of(const std::vector<ValidationRow>& rows, const Err
   return stats::summarise(errors);
 }
 
+// With no row known.
+Error error_with(const uncertain::Priors& priors) {
+  return [belief = uncertain::Belief(priors)](const ValidationRow& row) {
+    return error_of(row, belief.of(row.response));
+  };
+}
+
 // The mean over sources of their mean |error|; of all but one where that is named.
 double mean_error(const RowsBySource& sources, const Error& error, const std::string* but) {
   double sum = 0, counted = 0;
@@ -209,7 +220,7 @@ std::size_t choice(std::span<const RowsBySource> candidates, const std::string* 
 
 // With what is exposed `factor` times as long.
 double error_with(const ValidationRow& row, double factor) {
-  return error_of(row, row.one_gpu_step + (row.predicted_step - row.one_gpu_step) * factor);
+  return error_of(row, row.one_gpu_step + (row.response.step - row.one_gpu_step) * factor);
 }
 
 stats::ErrorSummary oracle_of(const std::vector<ValidationRow>& rows) {
@@ -291,6 +302,7 @@ uncertain::Sources evidence_of(const RowsBySource& sources) {
 std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
                                   const uncertain::Priors& priors, std::size_t known) {
   std::vector<JudgedRow> all;
+  const uncertain::Belief none_known(priors);
   for (const auto& [scenario, of_it] : by_scenario(rows)) {
     const std::vector<std::size_t> chosen = known_of(of_it, known);
     if (chosen.size() < known) continue;
@@ -302,7 +314,7 @@ std::vector<JudgedRow> judge_rows(const std::vector<ValidationRow>& rows,
     const ValidationRow* last = chosen.empty() ? nullptr : of_it[chosen.back()];
     for (std::size_t i = 0; i < of_it.size(); ++i) {
       if (std::ranges::find(chosen, i) != chosen.end()) continue;
-      all.push_back(judged(*of_it[i], belief.of(of_it[i]->response), last));
+      all.push_back(judged(*of_it[i], none_known, belief.of(of_it[i]->response), last));
     }
   }
   return all;
@@ -377,7 +389,6 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     const RowsBySource& chosen = candidates[left.chosen];
     const std::vector<ValidationRow>& rows = chosen.at(source);
     left.network = network_of(rows);
-    left.predicted = summary_of(rows, &ValidationRow::error_percent);
     left.oracle = oracle_of(rows);
     left.perfect_scaling = summary_of(rows, &ValidationRow::perfect_scaling_percent);
     left.no_overlap = summary_of(rows, &ValidationRow::no_overlap_percent);
@@ -392,13 +403,14 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     for (std::size_t known = 0; known < left.rows.size(); ++known) {
       left.rows[known] = judge_rows(rows, left.priors, known);
     }
+    left.predicted = summary_of(rows, error_with(left.priors));
     left.next = judge_next_rows(rows, left.priors);
     const auto hard = decisive(rows);
     left.decisive = summary_of(hard, &ValidationRow::error_percent);
     left.decisive_no_overlap = summary_of(hard, &ValidationRow::no_overlap_percent);
     left.decisive_constant_overlap = summary_of(hard, constant_error);
     left.in_sample =
-        summary_of(candidates[judged.chosen_by_all].at(source), &ValidationRow::error_percent);
+        summary_of(candidates[judged.chosen_by_all].at(source), error_with(judged.priors_by_all));
     judged.mean_percent += left.predicted.mean_absolute;
   }
   judged.mean_percent /= static_cast<double>(judged.sources.size());

@@ -111,8 +111,8 @@ const uncertain::Belief& unconditioned_belief() {
 uncertain::KnownRow known_row_of(const PointOutcome& outcome) {
   PACELINE_EXPECTS(outcome.predicted && outcome.measured && outcome.gpus > 1);
   constexpr double log_most = 5;  // more than 100 times as long is a slip
-  const double ratio = outcome.predicted_throughput() / outcome.measured->throughput;
-  const double measured = std::log(ratio);
+  const Seconds took(outcome.samples_per_step / outcome.measured->throughput.value());
+  const double measured = std::log(took / outcome.predicted->response.step);
   if (!(std::abs(measured) <= log_most)) {
     throw InputError(
         outcome.measured->where,

@@ -301,7 +301,7 @@ Prediction GroupForm::prediction(double correction) {
   give_bounds(prepared_, scenario_.cluster, call_times(times), made.response);
   made.belief = belief_;
   made.believed = belief_.of(made.response);
-  if (belief_.is_conditioned()) {
+  if (!made.believed.is_as_described()) {
     made.totals = totals(scaled(times, overlapped, scale_of(prepared_, made.believed.values)));
   }
   const Seconds more = made.totals.step * (correction - 1);

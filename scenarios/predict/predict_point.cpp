@@ -150,10 +150,10 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
   made.believed = belief.of(made.response);
   made.assumptions = prepared.assumptions.sentences();
   made.assumptions.insert(made.assumptions.end(), result.notes.begin(), result.notes.end());
-  made.trace = belief.is_conditioned()
-                   ? believed_trace(prepared, composition, made, result.totals.step)
-                   : std::move(result.trace);
-  made.totals = belief.is_conditioned() ? totals_of(made.trace) : result.totals;
+  const bool is_described = made.believed.is_as_described();
+  made.trace = is_described ? std::move(result.trace)
+                            : believed_trace(prepared, composition, made, result.totals.step);
+  made.totals = is_described ? result.totals : totals_of(made.trace);
   made.interval = to_interval(made.totals.step, made.believed);
   const Seconds shortest = result.totals.step * std::exp(made.response.shortest);
   made.interval.low = std::max(made.interval.low, std::min(shortest, made.totals.step));
@@ -222,7 +222,6 @@ void say_slowdown(const Contention& contention, const cost::SideBySide& found,
 std::vector<std::string> sentences_of(const uncertain::Belief& belief,
                                       const Prediction& prediction) {
   using uncertain::Unknown;
-  if (!belief.is_conditioned()) return {};
   constexpr double least = 0.005;  // less is not worth a line
   std::vector<std::string> parts;
   for (const auto& [quantity, words] : words_of(Unknown{})) {

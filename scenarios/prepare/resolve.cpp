@@ -48,7 +48,8 @@ LinkClass class_in_node(const Scenario& scenario, bool crosses_hosts) {
 LinkClass class_of_hosts(const Scenario& scenario) {
   if (scenario.tcp_hosts.is_measured()) return LinkClass::measured;
   switch (scenario.tcp_hosts.provider) {
-    case cost::Provider::unknown: return LinkClass::tcp_unknown;
+    case cost::Provider::unknown:
+    case cost::Provider::other: return LinkClass::tcp_unknown;
     case cost::Provider::own: return LinkClass::tcp_own;
     default: return LinkClass::tcp_virtual;
   }

@@ -60,7 +60,7 @@ def judged(paceline, scenarios, table):
 def faults(judgement):
     for name, learnt in judgement["priors"].items():
         known = judgement["priors_known"][name]
-        if known["learnt"] and abs(learnt / known["value"] - 1) > WITHIN:
+        if known["learnt"] and abs(learnt - known["value"]) > WITHIN * max(abs(known["value"]), 0.1):
             yield f"{name}: the table has {known['value']:g}, all sources say {learnt:.3g}"
 
 

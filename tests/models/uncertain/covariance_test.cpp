@@ -33,6 +33,23 @@ double of_one(Unknown quantity, const Place& place) {
   return covariance(of_tenths, quantity, place, place, true);
 }
 
+TEST(Centre, IsOfCallsThroughTheHost) {
+  Priors priors = of_tenths;
+  priors.staged_links = 0.2;
+  priors.staged_overlap = 0.1;
+  Place place{.log2_ranks = 2, .node = LinkClass::pcie_staged};
+  EXPECT_EQ(centre(priors, Unknown::node_links, place), 0.2);
+  EXPECT_EQ(centre(priors, Unknown::overlap, place), 0.1);
+  EXPECT_EQ(centre(priors, Unknown::network, place), 0);
+  EXPECT_EQ(centres(priors, place)[static_cast<std::size_t>(Unknown::node_links)], 0.2);
+  place.log2_nodes = 1;  // what hides behind the network is the network's
+  EXPECT_EQ(centre(priors, Unknown::node_links, place), 0.2);
+  EXPECT_EQ(centre(priors, Unknown::overlap, place), 0);
+  place.node = LinkClass::pcie_peers;
+  EXPECT_EQ(centre(priors, Unknown::node_links, place), 0);
+  EXPECT_EQ(centre(priors, Unknown::node_links, {.node = LinkClass::pcie_staged}), 0);
+}
+
 TEST(Covariance, OfComputeIsOfHowSureBothAre) {
   EXPECT_DOUBLE_EQ(between(Unknown::compute, {.compute = 0.2}, {.compute = 0.3}), 0.04);
   EXPECT_EQ(between(Unknown::compute, {.compute = 0.2}, {.compute = 0.2, .computes = "other"}), 0);

@@ -17,7 +17,6 @@ TEST(Student, HasTheEndsThatTablesHave) {
   EXPECT_NEAR(student_90(15), 1.753, 2e-3);
   EXPECT_NEAR(student_90(30), 1.697, 1e-3);
   EXPECT_NEAR(student_90(1e9), 1.645, 1e-3);
-  EXPECT_DEATH((void)student_90(3.9), "contract broken");
 }
 
 TEST(Student, HasNarrowerEndsTheMoreDegreesThereAre) {
@@ -32,8 +31,10 @@ TEST(Priors, AreATableOfNumbersThatEachStandOnce) {
   for (const KnownPrior& row : known_priors_table()) {
     SCOPED_TRACE(row.name);
     EXPECT_TRUE(names.insert(std::string(row.name)).second);
-    EXPECT_GT(row.before, 0);
-    EXPECT_GT(row.value, 0);
+    if (!row.is_centre) {
+      EXPECT_GT(row.before, 0);
+      EXPECT_GT(row.value, 0);
+    }
     EXPECT_EQ(row.at(priors), row.before);
     row.at(priors) = -1;  // no other row has it
   }

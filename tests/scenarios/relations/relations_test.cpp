@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/predict/composition.h"
 #include "scenarios/predict/run_scenario.h"
 #include "sim/folded/predicted_point.h"
 #include "tests/scenarios/process.h"
@@ -305,7 +306,7 @@ bool has_one_call(Values& values, Random&) {
   return gpus_of(values) > 1 && !gradient_bytes(values).empty();
 }
 
-// `paceline collective` prepares calls so.
+// `paceline collective` prepares calls so. Steps take what published rows say of such links.
 std::string not_as_alone(const Case& of) {
   const Folder folder;
   const auto file = ScenarioFile::read(folder.write("s.yaml", of.values.text()), {});
@@ -318,7 +319,9 @@ std::string not_as_alone(const Case& of) {
   if (calls.size() != 1) return fmt::format("has {} calls", calls.size());
   calls.front().how = training::Unplanned{};
   const auto made = prepare_calls(*points.scenario(0), calls, "");
-  const double alone = sim::predict_folded(made.calls.at(0).point).totals.step.value();
+  const StepScale scale = scale_of(*prepared, of.before().predicted->believed.values);
+  const double alone = sim::predict_folded(made.calls.at(0).point).totals.step.value() *
+                       call_factor(*prepared, calls.front(), scale);
   const double is = of.before().predicted->calls.at(0).together().value();
   return std::abs(is / alone - 1) <= rounding ? "" : fmt::format("{} s, alone {} s", is, alone);
 }
