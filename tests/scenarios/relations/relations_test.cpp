@@ -1,6 +1,6 @@
 // What must hold between predictions of random scenarios, whatever their figures. 100 seeds;
-// PACELINE_RELATION_SEEDS as many, from PACELINE_RELATION_FIRST_SEED on (many_seeds.sh).
-// What does not hold is printed with its scenario, before and after the change.
+// PACELINE_RELATION_SEEDS as many, from PACELINE_RELATION_FIRST_SEED on (many_seeds.sh). What does
+// not hold is printed with its scenario, before and after.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -306,22 +306,20 @@ bool has_one_call(Values& values, Random&) {
   return gpus_of(values) > 1 && !gradient_bytes(values).empty();
 }
 
-// `paceline collective` prepares calls so. Steps take what published rows say of such links.
+// `paceline collective` prepares calls so; steps take what published rows say of links.
 std::string not_as_alone(const Case& of) {
   const Folder folder;
   const auto file = ScenarioFile::read(folder.write("s.yaml", of.values.text()), {});
   Preparer points(file);
   const auto prepared = points.prediction(0);
   std::vector<training::CollectiveCall> calls;
-  for (const auto& operation : prepared->point.program.operations) {
-    if (const auto* call = call_of(operation)) calls.push_back(*call);
-  }
+  for (auto* call : calls_in(prepared->point.program)) calls.push_back(*call);
   if (calls.size() != 1) return fmt::format("has {} calls", calls.size());
   calls.front().how = training::Unplanned{};
   const auto made = prepare_calls(*points.scenario(0), calls, "");
-  const StepScale scale = scale_of(*prepared, of.before().predicted->believed.values);
+  const StepScale by = scale_of(*prepared, of.before().predicted->believed.values);
   const double alone = sim::predict_folded(made.calls.at(0).point).totals.step.value() *
-                       call_factor(*prepared, calls.front(), scale);
+                       call_factor(*prepared, calls.front(), by);
   const double is = of.before().predicted->calls.at(0).together().value();
   return std::abs(is / alone - 1) <= rounding ? "" : fmt::format("{} s, alone {} s", is, alone);
 }
@@ -587,13 +585,12 @@ TEST_P(Relations, HoldOfRandomScenarios) {
   if (relation.anomaly != nullptr) {
     EXPECT_LE(anomalies, 1 + tried / relation.anomaly->in) << "of " << tried;
   }
-  EXPECT_GT(tried, 0U) << "no scenario is one that this says something of";
+  EXPECT_GT(tried, 0U) << "this says nothing of any scenario";
 }
 
 std::string name_of(const testing::TestParamInfo<Relation>& tested) {
   std::string name = tested.param.name;
-  std::ranges::replace_if(
-      name, [](char c) { return c == ' ' || c == ','; }, '_');
+  for (char& c : name) c = c == ' ' || c == ',' ? '_' : c;
   return name;
 }
 
