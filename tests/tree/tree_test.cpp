@@ -309,7 +309,7 @@ TEST(Documentation, ShowsWhatTheFirstCommandPrints) {
   EXPECT_EQ(ended.out.substr(0, shown.size()), shown);
 }
 
-// "| 452 | 6.2 % |": the means over sources, in sample, as README claims them.
+// "| 452 | 6.2 % |": the means over sources left out, as README claims them.
 TEST(Documentation, ClaimsTheErrorsThatValidateFinds) {
   std::string scenarios;
   for (const Source& scenario : files({"scenarios/library"}, {".yaml"})) {
