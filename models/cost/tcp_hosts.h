@@ -59,7 +59,8 @@ struct Sockets {
 struct TcpTraffic {
   Library library = Library::nccl;
   std::uint32_t nccl_minor = 28;
-  std::uint32_t nics = 1;         // each with a thread of its own; at least 1
+  // NICs, or of servers connections, each with a thread of its own; at least 1.
+  std::uint32_t nics = 1;
   std::uint32_t connections = 2;  // of all NICs, one way: channels that cross; at least 1
   BytesPerSecond wires;           // of all NICs together, for payload; above 0
 };

@@ -479,7 +479,9 @@ constinit const Strategy parameter_server_strategy{
     .is_measured = true,
     .servers =
         [](const StrategyRequest& request) {
-          return is_hierarchical(request) ? Servers::of_nodes : Servers::of_gpus;
+          const std::uint32_t pushers = axis_of(request.cluster, pushing_group(request)).size;
+          return ServerLinks{is_hierarchical(request) ? Servers::of_nodes : Servers::of_gpus,
+                             std::max(pushers, server_count(request))};
         },
 };
 

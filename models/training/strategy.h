@@ -126,6 +126,10 @@ enum class Servers {
   of_nodes,  // what a node's GPUs push they reduce before, so that a single node needs no server
   of_gpus,
 };
+struct ServerLinks {
+  Servers servers = Servers::none;
+  std::uint32_t connections = 1;  // of a host to servers, or of a server, whichever has more
+};
 
 // How gradients are reduced: a file pair and a row of the registry. All that readers of scenarios,
 // lists, `advise` and intervals know of a strategy is here.
@@ -148,7 +152,7 @@ struct Strategy {
   bool is_measured = false;
   // It moves data by CUDA's copies, which take no lanes over a GPU between two.
   bool copies = false;
-  Servers (*servers)(const StrategyRequest&) = nullptr;  // null: none
+  ServerLinks (*servers)(const StrategyRequest&) = nullptr;  // null: none
   HookTimes hooks = {};
   std::span<const TriedKey> tries = {};  // how it joins gradients, above all
 };

@@ -1,6 +1,7 @@
 #include "models/training/traced_step.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -129,8 +130,16 @@ constinit const Strategy traced_strategy{
     .is_measured = true,
     .servers =
         [](const StrategyRequest& request) {
-          const bool has_servers = request.traced != nullptr && request.traced->has_servers;
-          return has_servers ? Servers::of_gpus : Servers::none;
+          if (request.traced == nullptr || !request.traced->has_servers) return ServerLinks{};
+          std::set<Rank> roots;
+          std::uint32_t pushers = 1;
+          for (const CollectiveCall* call : calls_in(request.traced->program)) {
+            if (!call->by_hosts) continue;
+            roots.insert(call->root);
+            pushers = std::max(pushers, axis_of(request.cluster, call->group).size);
+          }
+          const auto servers = static_cast<std::uint32_t>(roots.size());
+          return ServerLinks{Servers::of_gpus, std::max(pushers, servers)};
         },
 };
 

@@ -51,18 +51,18 @@ std::string_view narrowed_by(const cost::TcpHosts& hosts) {
   return hosts.provider == cost::Provider::unknown ? narrowed_by_provider : narrowed_by_stream;
 }
 
-training::Servers servers_of(const Scenario& scenario) {
+training::ServerLinks servers_of(const Scenario& scenario) {
   const auto servers = scenario.strategy->servers;
-  return servers == nullptr ? training::Servers::none : servers(strategy_request(scenario));
+  return servers == nullptr ? training::ServerLinks{} : servers(strategy_request(scenario));
 }
 
 bool has_servers(const Scenario& scenario) {
-  return servers_of(scenario) != training::Servers::none;
+  return servers_of(scenario).servers != training::Servers::none;
 }
 
 // Whether anything crosses to other hosts: in one node what goes to servers, which have theirs.
 bool crosses_hosts(const Scenario& scenario) {
-  return scenario.cluster.nodes > 1 || servers_of(scenario) == training::Servers::of_gpus;
+  return scenario.cluster.nodes > 1 || servers_of(scenario).servers == training::Servers::of_gpus;
 }
 
 bool is_judged(bool has_efficiency, const Scenario& scenario) {
@@ -86,14 +86,14 @@ void limit_by_sockets(bool has_efficiency, const Scenario& scenario, UsedLinks& 
   if (!is_judged(has_efficiency, scenario)) return;
   topology::Network& network = links.cluster.network;
   const BytesPerSecond wires = network.usable_bandwidth() * network.nics_per_node;
-  // ps-lite has one connection a pair, as Gloo.
+  // ps-lite has one connection a pair, as Gloo, each with what moves its bytes.
   const cost::Library library =
       has_servers(scenario) ? cost::Library::gloo : scenario.collective.library;
   const cost::TcpRate rate = cost::tcp_rate(
       scenario.tcp_hosts,
       {.library = library,
        .nccl_minor = scenario.collective.nccl_minor.value_or(cost::nccl::Release::unless_said),
-       .nics = network.nics_per_node,
+       .nics = network.nics_per_node * servers_of(scenario).connections,
        .connections =
            cost::connections_of(library, network.nics_per_node, scenario.collective.nccl.channels),
        .wires = wires});

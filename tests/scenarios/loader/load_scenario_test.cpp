@@ -93,6 +93,21 @@ TEST(TcpSockets, MoveLessThanTheWireLeavesToPayloads) {
   EXPECT_NEAR(usable(limited), unknown_gb_s * 1e9, 1);
 }
 
+// Two workers of a GPU each: a worker has as many connections as there are servers, a server two.
+TEST(TcpSockets, AreAConnectionForEachServer) {
+  const auto with_servers = [](const char* servers) {
+    return scenario_over_tcp({{"cluster.network.provider", "aws"},
+                              {"cluster.gpus_per_node", "1"},
+                              {"gpus", "2"},
+                              {"training.strategy", "parameter_server"},
+                              {"training.servers", servers}});
+  };
+  EXPECT_NEAR(usable(with_servers("1")), 2 * 0.58e9, 1);
+  EXPECT_NEAR(usable(with_servers("2")), 2 * 0.58e9, 1);
+  EXPECT_NEAR(usable(with_servers("4")), 4 * 0.58e9, 1);
+  EXPECT_NEAR(usable(with_servers("8")), 3.125e9, 1);  // the NIC
+}
+
 // Each NIC has a thread of its own.
 TEST(TcpSockets, AreOfEachNic) {
   const Scenario two = scenario_over_tcp({{"cluster.network.nics_per_node", "2"}});
