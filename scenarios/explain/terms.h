@@ -55,7 +55,7 @@ enum class Part {
   optimizer,
   slowest_rank,   // compute of the rank that ends last, over that of a rank of mean speed
   contention,     // compute that collectives beside it slow down
-  believed,       // compute as known rows say that it is, over what is described
+  believed,       // compute as measured rows say that it is, over what is described
   exposed_call,   // no compute hides it, from when the last rank has joined it
   engine_copies,  // on the lane of calls
   others,         // this rank is in a call that other ranks have not joined yet
@@ -67,7 +67,7 @@ enum class Part {
 constexpr auto words_of(Part) {
   return words_up_to<Part::idle>(
       "input", "forward and backward", "copies", "optimizer", "slowest rank", "contention",
-      "known rows", "exposed communication", "copies of the engine", "waiting for other ranks",
+      "measured rows", "exposed communication", "copies of the engine", "waiting for other ranks",
       "host launches", "waiting of the engine", "nothing goes on");
 }
 using paceline::to_text;

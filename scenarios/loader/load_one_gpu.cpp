@@ -239,11 +239,12 @@ void say_hooks(Scenario& scenario) {
   const bool is_known = scenario.host_given.hooks && scenario.host_given.calls;
   if (is_known || scenario.cluster.ranks() == RankCount(1)) return;
   const training::HostCosts& host = scenario.training.host;
-  const bool has_units = host.per_unit > Seconds(0);
-  const std::string hooks = has_units
-                                ? fmt::format("{} a unit in forward and {} in backward",
-                                              to_text(host.per_unit), to_text(host.per_gradient))
-                                : fmt::format("{} a gradient", to_text(host.per_gradient));
+  std::string hooks = fmt::format("{} a gradient", to_text(host.per_gradient));
+  if (host.per_unit > Seconds(0)) {
+    hooks = fmt::format("{} a unit in forward and {} in backward", to_text(host.per_unit),
+                        to_text(host.per_gradient));
+  }
+  if (scenario.one_gpu_is_wrapped) hooks = "what the measured step has of them";
   const bool is_measured = scenario.strategy->hooks.is_measured;
   scenario.assumptions.add({hooks_of_wrapper,
                             "host",

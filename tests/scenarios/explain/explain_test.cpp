@@ -159,7 +159,7 @@ TEST(Explanation, HasATermForWhatKnownRowsSay) {
   double sum = 0;
   for (const Term& term : made.terms) sum += term.time.value();
   EXPECT_NEAR(sum, made.outcome.predicted->totals.step.value(), 1e-9 * sum);
-  const auto known = std::ranges::find(made.terms, "known rows", &Term::name);
+  const auto known = std::ranges::find(made.terms, "measured rows", &Term::name);
   ASSERT_NE(known, made.terms.end());
   EXPECT_LT(known->time, Seconds(0));
   std::ostringstream text;
