@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "real/errors.h"
 
@@ -104,6 +105,15 @@ int attend(std::span<Child> children, const Signals& signals, std::optional<Seco
     hear(child);  // after it has ended, all
   }
   return number;
+}
+
+// "PID (name) STATE ...", where the name may hold anything (proc(5)).
+bool is_stopped(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const auto name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.substr(name_end + 2, 1) == "T";
 }
 
 }  // namespace paceline::real

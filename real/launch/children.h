@@ -45,6 +45,9 @@ class Signals {
   Socket file_;
 };
 
+// By a signal (SIGSTOP, Ctrl-Z), until it is told to go on.
+[[nodiscard]] bool is_stopped(pid_t process);
+
 // Waits until a child says something or ends, a signal comes or the time is over, and notes what
 // the children have said and which of them have ended. Returns SIGINT or SIGTERM if one came, or 0.
 int attend(std::span<Child> children, const Signals& signals, std::optional<Seconds> until);

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -31,6 +30,7 @@
 #include "models/units/parse.h"
 #include "real/backend.h"
 #include "real/errors.h"
+#include "real/launch/children.h"
 #include "real/launch/control.h"
 #include "real/launch/rank_identity.h"
 #include "real/launch/rendezvous.h"
@@ -117,15 +117,6 @@ std::optional<WorkerOptions> parse_worker_options(int argc, const char* const* a
   options.timeout = positive_seconds("--timeout", timeout);
   options.connect_timeout = positive_seconds("--connect-timeout", connect_timeout);
   return options;
-}
-
-// "PID (name) STATE ...", where the name may hold anything (proc(5)).
-bool is_stopped(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const auto name_end = text.rfind(") ");
-  return name_end != std::string::npos && text.substr(name_end + 2, 1) == "T";
 }
 
 // Looks after whoever started this process, while other ranks wait for its next point: calls

@@ -32,6 +32,8 @@ constexpr std::string_view mark = "paceline-worker: ";
 constexpr std::size_t said_max = std::size_t{1} << 20;
 // Asked to end, mpirun ends its daemons and ranks, and gives those a second between two signals.
 constexpr Seconds ending_max(3.0);
+// Whether processes are stopped is looked at so often.
+constexpr Seconds look_each(1.0);
 
 bool is_in_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
@@ -99,9 +101,10 @@ class SessionFolder {
   Socket lock_;
 };
 
-// With daemons of mpirun and ranks, once this process is their subreaper and they are orphans.
-std::vector<pid_t> children() {
-  std::ifstream file(fmt::format("/proc/self/task/{}/children", ::getpid()));
+// Of this process with daemons of mpirun and ranks, once it is their subreaper and they are
+// orphans.
+std::vector<pid_t> children(pid_t of = ::getpid()) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", of));
   std::vector<pid_t> all;
   for (pid_t process = 0; file >> process;) all.push_back(process);
   return all;
@@ -169,8 +172,9 @@ class Mpirun {
   int supervise(const Signals& signals) {
     while (!child_.status) {
       const bool waits = waits_for_start();
-      const int number =
-          attend({&child_, 1}, signals, waits && !deadline_ ? start_end_ : deadline_);
+      const Seconds look = steady_now() + look_each;
+      const std::optional<Seconds> until = waits && !deadline_ ? start_end_ : deadline_;
+      const int number = attend({&child_, 1}, signals, std::min(until.value_or(look), look));
       if (child_.said.size() > said_max) child_.said.resize(said_max);
       if (number != 0 && interrupted_by_ == 0) {
         interrupted_by_ = number;
@@ -183,6 +187,7 @@ class Mpirun {
         was_silent_ = true;
         deadline_ = steady_now();
       }
+      if (!deadline_ && has_been_stopped()) deadline_ = steady_now();
       if (deadline_ && steady_now() >= *deadline_) end_it();
     }
     return conclude();
@@ -196,6 +201,16 @@ class Mpirun {
       has_begun_ = true;
     }
     return !has_begun_ && !was_silent_;
+  }
+
+  // mpirun, or a rank of this machine, for as long as a start may take. Ranks that wait for another
+  // give it up sooner, but when they leave, nobody waits with a limit (MPI_Finalize).
+  [[nodiscard]] bool has_been_stopped() {
+    const auto ranks = children(child_.pid);
+    const bool is_now = is_stopped(child_.pid) || std::ranges::any_of(ranks, is_stopped);
+    if (!is_now) runs_at_ = steady_now();
+    was_stopped_ = steady_now() - runs_at_ >= limits_.start;
+    return was_stopped_;
   }
 
   // Asked once, then killed.
@@ -217,6 +232,10 @@ class Mpirun {
           fmt::format("mpirun has started no rank within {:.3g} s; PACELINE_CONNECT_TIMEOUT=60s "
                       "waits longer",
                       limits_.start.value()));
+      return environment_status;
+    }
+    if (was_stopped_) {
+      say(fmt::format("mpirun or a rank has been stopped for {:.3g} s", limits_.start.value()));
       return environment_status;
     }
     const int status = *child_.status;
@@ -248,6 +267,8 @@ class Mpirun {
   Seconds start_end_;
   bool has_begun_ = false;  // some rank
   bool was_silent_ = false;
+  Seconds runs_at_ = steady_now();  // when last seen to
+  bool was_stopped_ = false;
   std::optional<Seconds> deadline_;
   bool asked_ = false;
   int interrupted_by_ = 0;

@@ -13,9 +13,10 @@ namespace paceline::real {
 //
 // Rank 0 has this process's stdin and stdout. What is said on stderr is passed on at the end when
 // all is well, else one line, `paceline-worker: ...`. When a rank has said why it ends, mpirun has
-// `grace` to end the rest; where no rank has begun within `start`, it is ended. Processes below
-// mpirun are killed, also those that left it, and its session folder is removed; after a SIGKILL
-// the next run removes it. Throws BackendError when there is no mpirun.
+// `grace` to end the rest. Where no rank has begun within `start` it is ended, and so where it or a
+// rank of this machine is stopped (SIGSTOP) for as long. Processes below mpirun are killed, also
+// those that left it, and its session folder is removed; after a SIGKILL the next run removes it.
+// Throws BackendError when there is no mpirun.
 struct MpirunLimits {
   Seconds grace, start;
 };

@@ -196,6 +196,19 @@ TEST(BadUsage, AnMpirunThatStartsNobody) {
   }
 }
 
+// A rank has begun, and nobody says anything more.
+TEST(BadUsage, AnMpirunThatIsStopped) {
+  if (!has_backend("mpi")) GTEST_SKIP() << "no Open MPI";
+  const test::Folder folder;
+  const std::string script =
+      folder.write("mpirun", "#!/bin/sh\necho 'paceline-worker has begun' >&2\nkill -STOP $$\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  expect_one_line(
+      worker({{"PACELINE_MPIRUN", script}}, {"--backend", "mpi", "--ranks", "2", "--timeout",
+                                             "0.5s", "--connect-timeout", "0.5s"}),
+      3, "mpirun or a rank has been stopped for 1 s");
+}
+
 // MPI without its mpirun waits for a daemon of its own: here for one that says nothing, and ends
 // with the rank.
 TEST(BadUsage, AnMpiThatDoesNotBegin) {
