@@ -406,6 +406,7 @@ constinit const Strategy ddp_strategy{
     .refuse = refuse_ddp,
     .memory = ddp_memory,
     .is_measured = true,
+    .hooks = {.is_measured = true},
     .tries = ddp_tries,
 };
 

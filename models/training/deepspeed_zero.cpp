@@ -353,8 +353,7 @@ constinit const Strategy deepspeed_zero_strategy{
     .build = build_zero,
     .refuse = refuse_zero,
     .memory = zero_memory,
-    .hooks = {.per_gradient = Seconds(200e-6),  // of Python, with copies into buckets
-              .is_measured = false},
+    .hooks = {.per_gradient = Seconds(200e-6)},  // of Python, with copies into buckets
 };
 
 }  // namespace paceline::training

@@ -49,7 +49,7 @@ struct HostCosts {
 // and 40 us a bucket beside an H100 (tests/gpu/RESULTS.md).
 struct HookTimes {
   Seconds per_gradient{17e-6}, per_call{40e-6}, per_unit{0};
-  bool is_measured = true;  // else judged
+  bool is_measured = false;  // of this strategy; else judged
 };
 
 // Settings that every strategy has.

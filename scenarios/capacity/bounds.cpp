@@ -36,9 +36,7 @@ double moved_at_least(const uncertain::Place& place, double longer, const uncert
   const double compute = deviation(Unknown::compute);
   const double wrapper = place.is_alone() ? 0 : deviation(Unknown::wrapper);
   const double row = place.is_alone() ? 0 : priors.row;
-  const double ends = uncertain::student_90(uncertain::freedom) *
-                      stats::student_quantile(probability, uncertain::freedom) /
-                      stats::student_quantile(0.95, uncertain::freedom);
+  const double ends = stats::student_quantile(probability, uncertain::freedom);
   constexpr double looked_at = 0.25;
   const auto moved = [&](double by) {
     const double slope = std::max(1 - by / looked_at, 0.0);

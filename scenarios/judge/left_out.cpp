@@ -210,10 +210,12 @@ double mean_error(const RowsBySource& sources, const Error& error, const std::st
   return sum / counted;
 }
 
+double as_described(const ValidationRow& row) { return error_of(row, row.response.step); }
+
 std::size_t choice(std::span<const RowsBySource> candidates, const std::string* but) {
   std::vector<double> errors;
   for (const RowsBySource& candidate : candidates) {
-    errors.push_back(mean_error(candidate, &ValidationRow::error_percent, but));
+    errors.push_back(mean_error(candidate, as_described, but));
   }
   return static_cast<std::size_t>(std::ranges::min_element(errors) - errors.begin());
 }
@@ -224,7 +226,7 @@ double error_with(const ValidationRow& row, double factor) {
 }
 
 stats::ErrorSummary oracle_of(const std::vector<ValidationRow>& rows) {
-  stats::ErrorSummary best = summary_of(rows, &ValidationRow::error_percent);
+  stats::ErrorSummary best = summary_of(rows, as_described);
   for (double factor = 0; factor <= 10; factor = factor * 1.05 + 0.01) {
     const auto errors =
         summary_of(rows, [&](const ValidationRow& row) { return error_with(row, factor); });
@@ -403,10 +405,11 @@ LeftOut leave_out_sources(std::span<const RowsBySource> candidates) {
     for (std::size_t known = 0; known < left.rows.size(); ++known) {
       left.rows[known] = judge_rows(rows, left.priors, known);
     }
-    left.predicted = summary_of(rows, error_with(left.priors));
+    const Error error = error_with(left.priors);
+    left.predicted = summary_of(rows, error);
     left.next = judge_next_rows(rows, left.priors);
     const auto hard = decisive(rows);
-    left.decisive = summary_of(hard, &ValidationRow::error_percent);
+    left.decisive = summary_of(hard, error);
     left.decisive_no_overlap = summary_of(hard, &ValidationRow::no_overlap_percent);
     left.decisive_constant_overlap = summary_of(hard, constant_error);
     left.in_sample =
