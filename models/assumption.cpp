@@ -54,6 +54,10 @@ void Assumptions::remove(const AssumptionKind& kind, std::string_view subject) {
   });
 }
 
+void Assumptions::remove(const AssumptionKind& kind) {
+  std::erase_if(all_, [&](const Assumption& one) { return &one.kind() == &kind; });
+}
+
 void Assumptions::keep_only(
     std::initializer_list<std::reference_wrapper<const AssumptionKind>> kinds) {
   std::erase_if(all_, [&](const Assumption& one) {

@@ -48,6 +48,7 @@ class Assumptions {
 
   // Those of the kind about that subject, or of kinds that are not kept.
   void remove(const AssumptionKind& kind, std::string_view subject);
+  void remove(const AssumptionKind& kind);
   void keep_only(std::initializer_list<std::reference_wrapper<const AssumptionKind>> kinds);
 
   [[nodiscard]] bool has(const AssumptionKind& kind) const;

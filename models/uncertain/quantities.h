@@ -77,6 +77,12 @@ struct Priors {
 
 // Of rows of a machine and workload together: judged, as sources are too few to tell 3 from 6.
 inline constexpr double freedom = 4;
+// Most machines lose a few per cent to what GPUs of a node share, some a third: overheads of
+// several scales are longer by `rare_overhead`, half of it from `rare_from` on. Of eight pairs, the
+// one with the best interval score, of one known row and of two, by all sources but one, for 38 of
+// 41 of these.
+inline constexpr double rare_overhead = 0.3, rare_from = 0.08;
+
 // From the centre of Student's distribution to an end of its 90 % interval.
 [[nodiscard]] double student_90(double degrees);
 

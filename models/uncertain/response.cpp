@@ -47,6 +47,10 @@ double Response::bounded(Unknown quantity, double value) const {
   if (quantity == Unknown::overlap) return std::clamp(value, 0.0, 1.0);
   const double most = -least[static_cast<std::size_t>(quantity)];
   if (quantity == Unknown::host) return std::max(value, -most);
+  if (quantity == Unknown::wrapper && value > 0) {
+    const double cube = std::pow(value / rare_from, 3);
+    return value + rare * cube / (1 + cube);
+  }
   if (value >= 0 || std::isinf(most)) return value;
   return most > 0 ? -most * -std::expm1(value / most) : 0;
 }

@@ -69,6 +69,8 @@ struct Response {
   double waits_low = 0, waits_high = 0;
   // No quantity below these is possible: 0 or less. Towards them values take ever smaller steps.
   std::array<double, quantities> least = no_least;
+  // What overheads between GPUs are longer by where they are large: their tail. 0 or more.
+  double rare = 0;
   // Logarithms over this step of the shortest that is possible, and of that of one GPU, than
   // which several take no less: with `compute` as described.
   double shortest = -std::numeric_limits<double>::infinity();

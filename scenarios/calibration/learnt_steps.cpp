@@ -120,6 +120,7 @@ LearntSteps::Row read_row(const Field& field) {
     }
   }
   moves.finish();
+  row.known.response.rare = uncertain::rare_overhead;
   (void)reader.find("believed");
   reader.finish();
   return row;

@@ -252,6 +252,7 @@ void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster
   if (!prepared.place.is_alone()) {
     const Seconds computes = compute_of_slowest(prepared.point);
     set(Unknown::wrapper, std::min(prepared.one_gpu_step, computes), computes);
+    if (!prepared.place.is_unmeasured_strategy) response.rare = uncertain::rare_overhead;
     // Launches take their time beside the kernels, or before them.
     const auto ends = training::ends_without_calls(prepared.point.program);
     const Seconds least =

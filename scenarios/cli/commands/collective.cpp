@@ -180,6 +180,10 @@ std::vector<std::string> sentences_on(const Options& options, const Scenario& sc
   if (by_nccl && options.device.empty() && scenario.cluster.gpu.empty()) {
     assumptions.add({unnamed_device, "nccl", {scenario.workload.device.name}});
   }
+  // No model's step is run.
+  for (const AssumptionKind* kind : {&unmeasured_speed, &bound_by_launches, &hooks_of_wrapper}) {
+    assumptions.remove(*kind);
+  }
   auto sentences = assumptions.sentences();
   for (const PredictedCall& row : calls.rows) {
     std::ranges::copy(row.predicted.notes, std::back_inserter(sentences));

@@ -57,6 +57,18 @@ TEST(Response, NearsItsLeast) {
   EXPECT_EQ(response.bounded(Unknown::wrapper, -1), 0);
 }
 
+// A twenty-seventh of its tail at a third of where that has half; nothing faster has one.
+TEST(Response, HasATailOfLargeOverheads) {
+  Response response;
+  EXPECT_EQ(response.bounded(Unknown::wrapper, rare_from), rare_from);
+  response.rare = 0.28;
+  EXPECT_NEAR(response.bounded(Unknown::wrapper, rare_from / 3), rare_from / 3 + 0.01, 1e-12);
+  EXPECT_NEAR(response.bounded(Unknown::wrapper, rare_from), rare_from + 0.14, 1e-12);
+  EXPECT_NEAR(response.bounded(Unknown::wrapper, 10 * rare_from), 10 * rare_from + 0.28, 3e-4);
+  EXPECT_EQ(response.bounded(Unknown::wrapper, -rare_from), -rare_from);
+  EXPECT_EQ(response.bounded(Unknown::node_links, rare_from), rare_from);
+}
+
 TEST(Places, AreAloneOnOneGpu) {
   EXPECT_TRUE(Place().is_alone());
   EXPECT_FALSE(Place{.log2_ranks = 1}.is_alone());

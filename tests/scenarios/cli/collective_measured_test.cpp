@@ -193,5 +193,15 @@ TEST(CollectivePredicted, CountsAsNcclTestsDo) {
       << ended.out;
 }
 
+TEST(CollectivePredicted, AssumesNothingOfAModelsStep) {
+  const Folder folder;
+  const Ended ended =
+      paceline({"collective", "dgx1-v100", "--min", "1MiB", "--max", "1MiB"}, folder.path());
+  EXPECT_NE(ended.out.find("nccl 2.28, assumed"), std::string::npos) << ended.out;
+  for (const char* of_step : {"compute", "host", "hooks"}) {
+    EXPECT_EQ(ended.out.find(of_step), std::string::npos) << ended.out;
+  }
+}
+
 }  // namespace collective_measured_test
 }  // namespace paceline::test
