@@ -124,6 +124,23 @@ def azure(rows):
                     "\ndescribed so. The one-GPU row ran without Horovod.",
                     sections(made["workload"], made["cluster"], made["training"], made["collective"]), sweep, points,
                     one["source"].split(":")[0])
+                yield azure_by_mpi(rows, gpu, made, one, columns, short)
+
+
+def azure_by_mpi(rows, gpu, made, one, columns, short):
+    """The same hosts by Intel MPI 2017, in host memory: FDR InfiniBand carries 56 Gb/s of signals, 54.3 of data, and
+    messages take 3 us between virtual machines."""
+    suspect = lambda row: row["model"] == "ResNet-152" and row["gpus"] == "16"
+    of = [row for row in rows.of("BatchAI", strategy="MPI all-reduce", **columns)
+          if int(row["gpus"]) > 1 and not suspect(row)]
+    sweep, points = by_gpus(one, of)
+    cluster = {**made["cluster"], "network": {"bandwidth": "54.3Gbps", "latency": "3us", "transport": "rdma",
+                                              "provider": "azure"}}
+    return Scenario(
+        "azure", f"{gpu}-{short.lower().replace(' ', '-')}-mpi", f"Azure {one['gpu']}, {short}, Horovod by MPI over FDR",
+        "As the rows by NCCL, with a build of Horovod that has no NCCL: Intel MPI 2017 sums in host memory.",
+        sections(made["workload"], cluster, made["training"], {"library": "mpi"}), sweep, points,
+        one["source"].split(":")[0])
 
 
 def sia(rows):
@@ -260,25 +277,31 @@ def theano_mpi(rows):
     """Nodes of four K80 cards, SHARCNET's copper: two cards a socket, each with both of its GPUs behind a switch.
     Bandwidths by NCCL's counts: PCIe 3.0 x16 12 GB/s, QPI of Haswell 6 GB/s (src/graph/topo.h, QPI_BW)."""
     networks = {"AlexNet (Theano-MPI)": "networks/alexnet.yaml", "GoogLeNet": "networks/googlenet.yaml",
-                "VGG-16": "vgg16", "ResNet-50": "resnet50"}
-    for model, network in networks.items():
-        of = rows.of("Theano-MPI", model=f"^{re.escape(model)}$", strategy="nccl32\\)")
-        for batch in sorted({row["batch_per_gpu"] for row in of}, key=int):
-            batch_rows = [row for row in of if row["batch_per_gpu"] == batch]
-            one = next(row for row in batch_rows if row["gpus"] == "1")
-            sweep, points = by_gpus(one, [row for row in batch_rows if row is not one])
-            short = model.split(" (")[0]
-            yield Scenario(
-                "theano-mpi", f"{short.lower()}-batch{batch}", f"Theano-MPI {short}, K80, batch {batch}",
-                "NCCL reduces parameters after the step, tensor after tensor; taken for one call after the backward, of which\n"
-                "they have the bytes.",
-                sections({"model": network, "batch_per_gpu": int(batch), "precision": "fp32", "device": "k80",
-                          "single_gpu_throughput": figure(one).split(": ")[1]},
-                         {"gpus_per_node": 8, "intra_node": {
-                             "kind": "pcie", "bandwidth": "12GBps", "latency": "1.13us", "gpus_per_switch": 2,
-                             "switch_bandwidth": "12GBps", "sockets": 2, "socket_bandwidth": "6GBps"}},
-                         {"strategy": "bulk_synchronous", "optimizer": {"kind": "sgd_momentum"}}, {"library": "nccl"}),
-                sweep, points, "uoguelph-mlrg/Theano-MPI README")
+                "VGG-16": "vgg16", "VGGNet": "vgg16", "ResNet-50": "resnet50"}
+    nccl = ("nccl32\\)", "nccl", "", "NCCL reduces parameters after the step, tensor after tensor; taken for one call after the "
+            "backward, of which\nthey have the bytes.")
+    # coll_cuda_allreduce.c of Open MPI 1.8 copies GPUs' buffers to the host and calls what sums there.
+    mpi = ("MPI all-reduce", "mpi", "-mpi", "The first release: MPI reduces parameters after the step, in host memory; taken for "
+           "one call after the backward.")
+    for strategy, library, suffix, head in (nccl, mpi):
+        for model, network in networks.items():
+            of = rows.of("Theano-MPI", model=f"^{re.escape(model)}$", strategy=strategy, nodes=1)
+            for batch in sorted({row["batch_per_gpu"] for row in of}, key=int):
+                batch_rows = [row for row in of if row["batch_per_gpu"] == batch]
+                one = next(row for row in batch_rows if row["gpus"] == "1")
+                sweep, points = by_gpus(one, [row for row in batch_rows if row is not one])
+                short = model.split(" (")[0]
+                yield Scenario(
+                    "theano-mpi", f"{short.lower()}-batch{batch}{suffix}",
+                    f"Theano-MPI {short}, K80, batch {batch}" + (", by MPI" if suffix else ""), head,
+                    sections({"model": network, "batch_per_gpu": int(batch), "precision": "fp32", "device": "k80",
+                              "single_gpu_throughput": figure(one).split(": ")[1]},
+                             {"gpus_per_node": 8, "intra_node": {
+                                 "kind": "pcie", "bandwidth": "12GBps", "latency": "1.13us", "gpus_per_switch": 2,
+                                 "switch_bandwidth": "12GBps", "sockets": 2, "socket_bandwidth": "6GBps"}},
+                             {"strategy": "bulk_synchronous", "optimizer": {"kind": "sgd_momentum"}},
+                             {"library": library}),
+                    sweep, points, "uoguelph-mlrg/Theano-MPI README")
 
 
 def cs336(rows):
@@ -338,6 +361,32 @@ def horovod_2017(rows):
             "horovod/horovod README.md before 6bb6a2db (October 2017), Apache-2.0")
 
 
+def horovod_2017_by_mpi(rows):
+    """Rows "CPU MPI", on the hosts of the shipped horovod-2017-*.yaml: Horovod without NCCL."""
+    source = "horovod/horovod README"
+    networks = {"ResNet-101": "resnet101", "VGG16": "vgg16", "Inception-v3": "networks/inception-v3.yaml"}
+    for rate, kinds, gpus in (("25", {"rdma": "RoCE", "tcp": "TCP"}, 16), ("40", {"tcp": "TCP"}, 64)):
+        for model, network in networks.items():
+            one = rows.one(source, model=model, gpus=1, network=f"{rate} Gb/s")
+            of = {kind: rows.one(source, model=model, strategy="CPU MPI", network=f"{rate} Gb/s.*{told}")
+                  for kind, told in kinds.items()}
+            points = [({"cluster.network.transport": kind, "gpus": n}, row, figure(row))
+                      for kind, many in of.items() for n, row in ((1, one), (gpus, many))]
+            wires = {"bandwidth": f"{rate}Gbps", "latency": "15us", "transport": list(of)[0], "provider": "own"}
+            if list(of) == ["tcp"]:
+                wires["framing"] = "ethernet-tcp"
+            yield Scenario(
+                "horovod-2017", f"{model.lower()}-{rate}gbe-mpi", f"Horovod 2017 {model} by MPI, {rate} Gb/s Ethernet",
+                "As horovod-2017-resnet101-*.yaml of the library, with MPI in place of NCCL: it sums in host memory.",
+                sections({"model": network, "batch_per_gpu": 64, "precision": "fp32", "device": "p100-pcie-16gb",
+                          "single_gpu_throughput": figure(one).split(": ")[1]},
+                         {"preset": "v100-pcie-4", "gpu": "p100-pcie-16gb", "network": wires},
+                         {"strategy": "horovod", "version": "0.10", "optimizer": {"kind": "sgd_momentum"}},
+                         {"library": "mpi"}),
+                {"cluster.network.transport": list(of), "gpus": [1, gpus]}, points,
+                "horovod/horovod README.md before 6bb6a2db (October 2017), Apache-2.0")
+
+
 def dlperf(rows):
     """TensorFlow 1 with XLA; NVIDIA's script reduces fp16 gradients with amp (Compression.fp16)."""
     of = rows.of("Oneflow-Inc/DLPerf", model="BERT", precision="amp", framework="TensorFlow1\\+XLA")
@@ -379,5 +428,5 @@ def every(training, tokens=50):
     """Scenarios, and the published rows."""
     rows = Rows(pathlib.Path(training))
     made = [*azure(rows), *sia(rows), *lambda_boxes(rows, tokens), *lambda_pictures(rows), *issues(rows),
-            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *dlperf(rows), *nersc_cori(rows)]
+            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *horovod_2017_by_mpi(rows), *dlperf(rows), *nersc_cori(rows)]
     return made, rows
