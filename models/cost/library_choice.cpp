@@ -63,6 +63,10 @@ AlgorithmChoice choose_algorithm(Library library, Collective collective, Bytes s
   PACELINE_UNREACHABLE("a collective outside the enumeration");
 }
 
+std::string blocking_mpi_all_reduce(Bytes size) {
+  return size < Bytes(10'000) ? "recursive_doubling" : "ring";
+}
+
 std::uint32_t default_in_flight(Library library) { return library == Library::gloo ? 2 : 1; }
 
 }  // namespace paceline::cost

@@ -33,6 +33,11 @@ struct AlgorithmChoice {
 [[nodiscard]] AlgorithmChoice choose_algorithm(Library library, collectives::Collective collective,
                                                Bytes size, RankCount ranks);
 
+// Open MPI's for an all-reduce that blocks, as Horovod and others call it for tensors of GPUs: of
+// less than 10,000 bytes recursive doubling, else a ring, above 1 MiB a rank in segments one after
+// the other (coll_tuned_decision_fixed.c before 4.1). Intel MPI's is taken for the same.
+[[nodiscard]] std::string blocking_mpi_all_reduce(Bytes size);
+
 // How many collectives of one group are in flight: PyTorch's Gloo group has two threads, an NCCL
 // group one stream; MPI calls are assumed to run one after the other.
 [[nodiscard]] std::uint32_t default_in_flight(Library library);

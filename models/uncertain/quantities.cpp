@@ -20,16 +20,17 @@ double& number(Priors& priors) {
 // gradient 20 us of a host, as 17 to 62 were seen on one. Judged, as no row is of them: EFA, twice
 // as unsure as NVLink; what strategies cost that nobody measured, 0.3, in sight of ten steps of
 // FSDP and ZeRO (tests/fixtures/questions). Hosts that are not told are of one of two classes that
-// lie 0.61 apart on either side (models/cost/tcp_hosts.h).
+// lie 0.61 apart on either side (models/cost/tcp_hosts.h). Sums in host memory: as PCIe through it.
 constexpr KnownPrior table[] = {
     {"links: NVLink", false, 0.1, 0.1, true, of_class<LinkClass::nvlink>},
     {"links: PCIe with peers", false, 0.5, 0.5, true, of_class<LinkClass::pcie_peers>},
     {"links: PCIe through the host", false, 0.6, 0.6, true, of_class<LinkClass::pcie_staged>},
     {"links: RDMA", false, 0.15, 0.15, true, of_class<LinkClass::rdma>},
     {"links: EFA", false, 0.2, 0.2, false, of_class<LinkClass::efa>},
-    {"links: TCP of own hosts", false, 0.25, 0.208, true, of_class<LinkClass::tcp_own>},
+    {"links: TCP of own hosts", false, 0.25, 0.25, true, of_class<LinkClass::tcp_own>},
     {"links: TCP of virtual machines", false, 0.3, 0.25, true, of_class<LinkClass::tcp_virtual>},
     {"links: TCP of unknown hosts", false, 0.65, 0.65, false, of_class<LinkClass::tcp_unknown>},
+    {"links: sums in host memory", false, 0.6, 0.533, true, of_class<LinkClass::host_sums>},
     {"links: measured", false, 0.08, 0.08, true, of_class<LinkClass::measured>},
     {"links of a preset's boxes, of their spread", false, 1, 0.667, true, number<&Priors::boxes>},
     {"links: each doubling, of their class", false, 0.3, 0.338, true,

@@ -45,14 +45,15 @@ enum class LinkClass : std::uint8_t {
   tcp_own,      // hosts of one's own
   tcp_virtual,  // virtual machines
   tcp_unknown,  // not said which
+  host_sums,    // summed in the hosts' memory, in a node and between
   measured,     // calibrated, or said to be measured
 };
-inline constexpr std::size_t link_classes = 9;
+inline constexpr std::size_t link_classes = 10;
 
 constexpr auto words_of(LinkClass) {
   return words_up_to<LinkClass::measured>(
       "NVLink", "PCIe with peers", "PCIe through the host", "RDMA", "EFA", "TCP of own hosts",
-      "TCP of virtual machines", "TCP of unknown hosts", "measured");
+      "TCP of virtual machines", "TCP of unknown hosts", "sums in host memory", "measured");
 }
 
 // Where machines and workloads lie in the quantities, and how far apart, before anything of one is

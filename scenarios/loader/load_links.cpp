@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/cost/host_sums.h"
 #include "models/cost/library_ways.h"
 #include "models/topology/ring_orders.h"
 #include "models/units/parse.h"
@@ -112,6 +113,16 @@ void limit_by_sockets(bool has_efficiency, const Scenario& scenario, UsedLinks& 
         std::string(narrowed_by(scenario.tcp_hosts))}});
 }
 
+// Ranks of a model are GPUs, but for those of a section `real`, which wait in their place. What
+// sums for layers with times of their own, or for a trace, is not known.
+bool sums_in_host_memory(Section& file, const Scenario& scenario) {
+  const bool are_gpus = scenario.models_host() && scenario.workload.device.multiprocessors > 0 &&
+                        !file.map().has("real");
+  return are_gpus && cost::sums_in_host_memory(scenario.collective.library) &&
+         !has_servers(scenario) && scenario.calibration.empty() &&
+         !scenario.cluster.reduction_bandwidth && scenario.cluster.ranks() > RankCount(1);
+}
+
 // Links that several GPUs need.
 void check_links(Section& file, const Scenario& scenario, UsedLinks& links) {
   const topology::Cluster& cluster = links.cluster;
@@ -151,7 +162,7 @@ void use_as_the_library(Section& file, const Scenario& scenario, topology::Clust
 }  // namespace
 
 UsedLinks used_links(Section& file, const Scenario& scenario) {
-  UsedLinks links{scenario.cluster, std::nullopt, {}};
+  UsedLinks links{scenario.cluster, std::nullopt, sums_in_host_memory(file, scenario), {}};
   use_as_the_library(file, scenario, links.cluster);
   check_links(file, scenario, links);
   limit_by_sockets(file.map().map("cluster").map("network").has("efficiency"), scenario, links);

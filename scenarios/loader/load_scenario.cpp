@@ -312,6 +312,7 @@ Scenario load_scenario(const DocumentPtr& document, const Overrides& overrides) 
   const UsedLinks links = used_links(file, scenario);
   scenario.cluster = links.cluster;
   scenario.tcp_rate = links.tcp_rate;
+  scenario.sums_in_host_memory = links.sums_in_host_memory;
   scenario.assumptions.add(links.assumptions);
   check(file, workload, training, scenario);
   for (Section* one : {&workload, &training, &file}) one->finish();

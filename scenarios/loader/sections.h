@@ -110,6 +110,7 @@ void check_other_jobs(const Section& other_jobs, const Scenario& scenario);
 struct UsedLinks {
   topology::Cluster cluster;
   std::optional<cost::TcpRate> tcp_rate;  // Scenario::tcp_rate
+  bool sums_in_host_memory = false;       // Scenario::sums_in_host_memory
   Assumptions assumptions;
 };
 // Refuses several nodes without a bandwidth. Precondition: the scenario has its strategy.

@@ -97,6 +97,11 @@ std::string LibraryCalls::plan(CollectiveCall& call) {
   if (cost::nccl::has_algorithms(call.collective)) {
     if (const auto* chooser = chooser_of(call.group)) return plan_nccl(*chooser, call);
   }
+  if (scenario_.sums_in_host_memory && settings.library == cost::Library::mpi &&
+      call.collective == Collective::all_reduce) {
+    plan_by(cost::blocking_mpi_all_reduce(call.size()), call);
+    return "";
+  }
   const auto choice = cost::choose_algorithm(settings.library, call.collective, call.size(),
                                              group_cluster(scenario_.cluster, call.group).ranks());
   plan_by(choice.algorithm, call);

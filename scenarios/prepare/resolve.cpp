@@ -9,6 +9,7 @@
 
 #include "models/collectives/registry.h"
 #include "models/cost/auto_choice.h"
+#include "models/cost/host_sums.h"
 #include "models/cost/nccl_call.h"
 #include "models/stats/mixed.h"
 #include "models/topology/ring_orders.h"
@@ -73,6 +74,9 @@ using training::CollectiveCall;
 
 constexpr AssumptionKind no_such_rank{
     "{}: this point does not contain rank {}, so its slowdown has no effect here"};
+constexpr AssumptionKind of_host_sums{
+    "{}: {} sums tensors of GPUs in host memory, with its copies at {} a rank ({} to {}); "
+    "cluster.reduction_bandwidth overrides it"};
 constexpr AssumptionKind no_tcp_limits{"{}: the host's own TCP limits are not modelled"};
 
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t number) {
@@ -172,6 +176,18 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
   return servers;
 }
 
+void sum_in_host_memory(const Scenario& scenario, PreparedPoint& prepared) {
+  if (!scenario.sums_in_host_memory) return;
+  const double rate = cost::host_sums.value(), spread = cost::host_sums_spread;
+  prepared.point.cluster.reduction_bandwidth = cost::host_sums;
+  prepared.assumptions.add(
+      {of_host_sums,
+       "collective",
+       {std::string(to_text(scenario.collective.library)), paceline::to_text(cost::host_sums),
+        paceline::to_text(BytesPerSecond(rate / spread)),
+        paceline::to_text(BytesPerSecond(rate * spread))}});
+}
+
 // Fewer ranks than were traced may be without the slowest, which a replay has, and one may be it.
 RatioRange range_of_traced(const Scenario& scenario) {
   const training::TracedWork& traced = *scenario.traced;
@@ -196,10 +212,13 @@ uncertain::Place place_of(const Scenario& scenario) {
   const bool over_pcie = crosses_hosts(cluster);
   place.node = class_in_node(scenario, over_pcie);
   place.network = class_between_nodes(scenario);
+  if (scenario.sums_in_host_memory) place.node = place.network = LinkClass::host_sums;
   place.hides_behind_slow =
-      cluster.nodes == 1 ? over_pcie : cluster.network.transport == topology::Transport::tcp;
+      scenario.sums_in_host_memory ||
+      (cluster.nodes == 1 ? over_pcie : cluster.network.transport == topology::Transport::tcp);
   const std::optional<double>& spread = cluster.intra_node.box_spread;
-  if (over_pcie && spread && place.node != LinkClass::measured) place.box = std::log(*spread);
+  const bool is_no_box = place.node == LinkClass::measured || scenario.sums_in_host_memory;
+  if (over_pcie && spread && !is_no_box) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
   place.computes = fmt::format("{} {} {}", scenario.workload.name, scenario.workload.device.name,
                                paceline::to_text(scenario.precision));
@@ -213,9 +232,11 @@ uncertain::Place described_place_of(const Scenario& scenario) {
   return place_of(described);
 }
 
-// As is_measured: figures of a class of boxes, or of hosts that limit TCP, are of their class.
+// As is_measured: figures of a class of boxes, or of hosts that limit TCP or sum, are of their
+// class.
 uncertain::Place said_place_of(uncertain::Place described, bool is_measured) {
   if (!is_measured) return described;
+  if (described.node == LinkClass::host_sums) return described;
   if (described.box == 0) described.node = LinkClass::measured;
   const bool is_of_hosts = described.network == LinkClass::tcp_own ||
                            described.network == LinkClass::tcp_virtual ||
@@ -241,7 +262,9 @@ void choose_automatic_calls(PreparedPoint& prepared) {
 
 PreparedCalls prepare_calls(const Scenario& scenario, std::vector<CollectiveCall> calls,
                             const std::string& algorithm) {
-  LibraryCalls library(scenario);
+  Scenario alone = scenario;
+  alone.sums_in_host_memory = false;  // whose ranks may be CPUs
+  LibraryCalls library(alone);
   PreparedCalls prepared;
   for (CollectiveCall& call : calls) {
     PreparedCall& made = prepared.calls.emplace_back();
@@ -359,6 +382,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
   prepared.point.program = std::move(step.program);
   prepared.assumptions = std::move(step.assumptions);
   prepared.assumptions.add(scenario.assumptions);
+  sum_in_host_memory(scenario, prepared);
   prepared.place.is_unmeasured_strategy = prepared.assumptions.has(training::unmeasured_strategy);
   plan(calibration, scenario, prepared);
   // Ranks that really run are slower and faster by themselves.

@@ -2,7 +2,7 @@
 
 A machine is described by what its source says of it, by NCCL's own counts, and by presets of machines of which
 no more is known. Presets geforce-pcie-8, peer-pcie-8 and rtx-2080-ti-nvlink-pair, and what hosts move over TCP, are
-classes' figures that rows here were among the sources of: those say `network: measured`.
+classes' figures that rows here were among the sources of: those say `network: measured`; so is what hosts sum.
 """
 
 import csv
@@ -167,6 +167,7 @@ def sia(rows):
 
 # The three classes of pcie_boxes.py, of which no more is known.
 CLASS_PRESETS = {"staged": "geforce-pcie-8", "peers": "peer-pcie-8", "pairs": "rtx-2080-ti-nvlink-pair"}
+HOSTS_FITTED = "what hosts sum and copy is of sources with this one among them"
 CLASS_FITTED = "the preset's figures are of a class of boxes with this one among them"
 # Devices that are shipped; pcie_boxes.py has stand-ins for some.
 OWN_DEVICES = {"3070": "rtx-3070", "3090": "rtx-3090", "A4000": "rtx-a4000", "QuadroRTX8000": "quadro-rtx-8000"}
@@ -301,7 +302,7 @@ def theano_mpi(rows):
                                  "switch_bandwidth": "12GBps", "sockets": 2, "socket_bandwidth": "6GBps"}},
                              {"strategy": "bulk_synchronous", "optimizer": {"kind": "sgd_momentum"}},
                              {"library": library}),
-                    sweep, points, "uoguelph-mlrg/Theano-MPI README")
+                    sweep, points, "uoguelph-mlrg/Theano-MPI README", fitted=HOSTS_FITTED if suffix else "")
 
 
 def cs336(rows):
@@ -384,7 +385,7 @@ def horovod_2017_by_mpi(rows):
                          {"strategy": "horovod", "version": "0.10", "optimizer": {"kind": "sgd_momentum"}},
                          {"library": "mpi"}),
                 {"cluster.network.transport": list(of), "gpus": [1, gpus]}, points,
-                "horovod/horovod README.md before 6bb6a2db (October 2017), Apache-2.0")
+                "horovod/horovod README.md before 6bb6a2db (October 2017), Apache-2.0", fitted=HOSTS_FITTED)
 
 
 def dlperf(rows):
