@@ -35,7 +35,7 @@ constexpr KnownPrior table[] = {
     {"links of a preset's boxes, of their spread", false, 1, 0.667, true, number<&Priors::boxes>},
     {"links: each doubling, of their class", false, 0.3, 0.338, true,
      number<&Priors::links_by_doubling>},
-    {"links: each row, of their class", false, 0.3, 0.267, true, number<&Priors::links_of_row>},
+    {"links: each row, of their class", false, 0.3, 0.222, true, number<&Priors::links_of_row>},
     {"links: each row of virtual machines", false, 0.6, 0.6, true, number<&Priors::cloud_of_row>},
     {"wrapper", false, 0.02, 0.0225, true, number<&Priors::wrapper>},
     {"wrapper: each doubling of ranks", false, 0.008, 0.0108, true,
