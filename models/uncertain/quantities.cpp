@@ -30,7 +30,7 @@ constexpr KnownPrior table[] = {
     {"links: TCP of own hosts", false, 0.25, 0.25, true, of_class<LinkClass::tcp_own>},
     {"links: TCP of virtual machines", false, 0.3, 0.25, true, of_class<LinkClass::tcp_virtual>},
     {"links: TCP of unknown hosts", false, 0.65, 0.65, false, of_class<LinkClass::tcp_unknown>},
-    {"links: sums in host memory", false, 0.6, 0.533, true, of_class<LinkClass::host_sums>},
+    {"links: sums in host memory", false, 0.6, 0.5, true, of_class<LinkClass::host_sums>},
     {"links: measured", false, 0.08, 0.08, true, of_class<LinkClass::measured>},
     {"links of a preset's boxes, of their spread", false, 1, 0.667, true, number<&Priors::boxes>},
     {"links: each doubling, of their class", false, 0.3, 0.338, true,

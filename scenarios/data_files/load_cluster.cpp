@@ -217,7 +217,7 @@ constexpr std::array cluster_table{
     Key{"gpus_per_node", Count{1, gpus_per_node_max}, required, "alike in all", "8"},
     Key{"intra_node", Map{rows<intra_node_table>}, "", "what joins the GPUs of a node"},
     Key{"network", Map{rows<network_table>}, "", "what joins the nodes"},
-    Key{"reduction_bandwidth", Bandwidth{}, "unlimited; 610MBps of host memory",
+    Key{"reduction_bandwidth", Bandwidth{}, "unlimited; 740MBps of host memory",
         "how fast a rank reduces what arrives into its own buffer; a receiver is done that much "
         "later (CPU ranks, and GPUs whose tensors MPI or Gloo sum in host memory, which is assumed "
         "of a `workload.model` on a GPU without a section `real`; copies are in it)"},

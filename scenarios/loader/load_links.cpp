@@ -120,7 +120,7 @@ bool sums_in_host_memory(Section& file, const Scenario& scenario) {
                         !file.map().has("real");
   return are_gpus && cost::sums_in_host_memory(scenario.collective.library) &&
          !has_servers(scenario) && scenario.calibration.empty() &&
-         !scenario.cluster.reduction_bandwidth && scenario.cluster.ranks() > RankCount(1);
+         scenario.cluster.ranks() > RankCount(1);
 }
 
 // Links that several GPUs need.

@@ -150,8 +150,8 @@ struct Scenario {
   // What a node's NICs move over TCP, where that was looked at; the cluster's efficiency follows
   // from it. nullopt: the wires are taken for what was said.
   std::optional<cost::TcpRate> tcp_rate = std::nullopt;
-  // Tensors of steps are on GPUs, the library sums in host memory, and no reduction_bandwidth is
-  // given: resolve() takes that of a class (models/cost/host_sums.h). Not of calls alone.
+  // Tensors of steps are on GPUs and the library sums in host memory: unless a reduction_bandwidth
+  // is given, resolve() takes that of a class (models/cost/host_sums.h). Not of calls alone.
   bool sums_in_host_memory = false;
   std::optional<training::TracedWork> traced;
   const training::Strategy* strategy = nullptr;  // once it is loaded a row of the registry

@@ -17,7 +17,7 @@ constexpr AssumptionKind slowest_of{
 }  // namespace
 
 bool has_gpu_overheads(const Scenario& scenario) {
-  return scenario.collective.library == cost::Library::nccl &&
+  return (scenario.collective.library == cost::Library::nccl || scenario.sums_in_host_memory) &&
          (!scenario.traced || scenario.traced->world == 1);
 }
 

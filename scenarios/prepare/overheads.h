@@ -22,7 +22,8 @@ inline constexpr double gpu_call_contention = 1.2;
 // hosts.
 inline constexpr double gpu_spread = 0.032;
 
-// Whether these hold: with NCCL, and for compute timed alone (traces of several ranks have both).
+// Whether these hold: where ranks are GPUs, by NCCL or as sums in host memory, and for compute
+// timed alone (traces of several ranks have both).
 [[nodiscard]] bool has_gpu_overheads(const Scenario& scenario);
 
 // The scenario's contention; where it is auto, that of channels and memory traffic (contention.h).

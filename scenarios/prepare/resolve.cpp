@@ -70,6 +70,11 @@ LinkClass class_between_nodes(const Scenario& scenario) {
   return is_limited ? class_of_hosts(scenario) : LinkClass::rdma;
 }
 
+// Nobody has said at what rate it sums.
+bool is_of_host_sums(const Scenario& scenario) {
+  return scenario.sums_in_host_memory && !scenario.cluster.reduction_bandwidth;
+}
+
 using training::CollectiveCall;
 
 constexpr AssumptionKind no_such_rank{
@@ -177,7 +182,7 @@ std::uint32_t separate_servers(const ResolvedPoint& point) {
 }
 
 void sum_in_host_memory(const Scenario& scenario, PreparedPoint& prepared) {
-  if (!scenario.sums_in_host_memory) return;
+  if (!is_of_host_sums(scenario)) return;
   const double rate = cost::host_sums.value(), spread = cost::host_sums_spread;
   prepared.point.cluster.reduction_bandwidth = cost::host_sums;
   prepared.assumptions.add(
@@ -212,12 +217,12 @@ uncertain::Place place_of(const Scenario& scenario) {
   const bool over_pcie = crosses_hosts(cluster);
   place.node = class_in_node(scenario, over_pcie);
   place.network = class_between_nodes(scenario);
-  if (scenario.sums_in_host_memory) place.node = place.network = LinkClass::host_sums;
+  if (is_of_host_sums(scenario)) place.node = place.network = LinkClass::host_sums;
   place.hides_behind_slow =
       scenario.sums_in_host_memory ||
       (cluster.nodes == 1 ? over_pcie : cluster.network.transport == topology::Transport::tcp);
   const std::optional<double>& spread = cluster.intra_node.box_spread;
-  const bool is_no_box = place.node == LinkClass::measured || scenario.sums_in_host_memory;
+  const bool is_no_box = place.node == LinkClass::measured || is_of_host_sums(scenario);
   if (over_pcie && spread && !is_no_box) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
   place.computes = fmt::format("{} {} {}", scenario.workload.name, scenario.workload.device.name,
