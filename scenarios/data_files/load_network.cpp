@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "models/shipped_file.h"
 #include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/hugging_face.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::loader {
@@ -41,7 +43,8 @@ constexpr std::array conv_table{
     name_of_layer("conv", "a convolution's name"),
     extent_key("in", "channels"),
     extent_key("out", "channels"),
-    extent_key("kernel", "its width"),
+    extent_key("kernel", "its height, and its width"),
+    Key{"kernel_width", Count{1, extent_max}, "that of kernel", "its width, if that is another"},
     extent_key("stride", "between two of its places"),
     extent_key("out_size", "the width of what comes out"),
     Key{"groups", Count{1, extent_max}, std::uint64_t{1}, "which divide the channels"},
@@ -67,6 +70,14 @@ constexpr std::array layernorm_table{
     name_of_layer("layernorm", "a layer normalisation's name"),
     extent_key("features", "how many"),
     Key{"rows", tokens_type, "1", "of one sample", "sequence"},
+    Key{"bias", Flag{}, true, "whether there is one"},
+};
+
+constexpr std::array rmsnorm_table{
+    name_of_layer("rmsnorm", "the name of a normalisation by the root of the mean square"),
+    extent_key("features", "how many"),
+    Key{"rows", tokens_type, "1", "of one sample", "sequence"},
+    Key{"per_row", Count{1, extent_max}, std::uint64_t{1}, "so many of a row: one for each head"},
 };
 
 constexpr OneOf keeps_type{texts_of<Keeps>};
@@ -99,12 +110,17 @@ constexpr std::array embedding_table{
     extent_key("rows", "the size of the vocabulary"),
     extent_key("columns", "features"),
     Key{"lookups", tokens_type, "1", "of one sample", "sequence"},
+    Key{"tied", Flag{}, false, "its weight is another layer's"},
 };
 
 constexpr std::array attention_table{
     name_of_layer("attention", "the name of the products of an attention"),
     extent_key("heads", "how many"),
     extent_key("head_size", "features of each"),
+    Key{"kv_heads", Count{1, extent_max}, "those of heads",
+        "of keys and values, if they are fewer"},
+    Key{"queries", tokens_type, "sequence", "tokens that look", "197"},
+    Key{"keys", tokens_type, "those of queries", "tokens that are looked at", "sequence"},
 };
 
 constexpr std::array parameter_table{
@@ -118,24 +134,20 @@ constexpr std::array buffer_table{
 };
 
 // The keys of each kind of layer, the first of which names it. Where several do, the first counts.
-constexpr std::array<std::span<const Key>, 10> layer_kinds{
-    conv_table, linear_table,    batchnorm_table, layernorm_table, elementwise_table,
+constexpr std::array<std::span<const Key>, 11> layer_kinds{
+    conv_table, linear_table,    batchnorm_table, layernorm_table, rmsnorm_table, elementwise_table,
     pool_table, embedding_table, attention_table, parameter_table, buffer_table};
 
 std::span<const Key> block_keys();  // of layers that are repeated
 
 // One of the kinds; with the last one a block.
-constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
-                                          Form{Map{rows<linear_table>}},
-                                          Form{Map{rows<batchnorm_table>}},
-                                          Form{Map{rows<layernorm_table>}},
-                                          Form{Map{rows<elementwise_table>}},
-                                          Form{Map{rows<pool_table>}},
-                                          Form{Map{rows<embedding_table>}},
-                                          Form{Map{rows<attention_table>}},
-                                          Form{Map{rows<parameter_table>}},
-                                          Form{Map{rows<buffer_table>}},
-                                          Form{Map{block_keys}}};
+constexpr std::array layer_or_block_forms{
+    Form{Map{rows<conv_table>}},      Form{Map{rows<linear_table>}},
+    Form{Map{rows<batchnorm_table>}}, Form{Map{rows<layernorm_table>}},
+    Form{Map{rows<rmsnorm_table>}},   Form{Map{rows<elementwise_table>}},
+    Form{Map{rows<pool_table>}},      Form{Map{rows<embedding_table>}},
+    Form{Map{rows<attention_table>}}, Form{Map{rows<parameter_table>}},
+    Form{Map{rows<buffer_table>}},    Form{Map{block_keys}}};
 static_assert(layer_or_block_forms.size() == layer_kinds.size() + 1);
 
 std::span<const Form> layer_forms() {
@@ -180,7 +192,7 @@ class LayerReader {
     if (std::fmod(in, groups) != 0 || std::fmod(out, groups) != 0) {
       layer_.require("groups").fail("does not divide in and out", "");
     }
-    const double w = out * in / groups * kernel * kernel;
+    const double w = out * in / groups * kernel * size_or("kernel_width", kernel);
     const double in_size = stride * out_size;
     const double a = in * in_size * in_size + out * out_size * out_size;
     const double f = 2 * w * out_size * out_size;
@@ -220,8 +232,16 @@ class LayerReader {
 
   Layer layernorm() {
     const double features = size("features"), n = tokens("rows") * features;
-    Layer layer{
-        name_, {tensor("weight", features), tensor("bias", features)}, {}, moves(2 * n, 5 * n)};
+    Layer layer{name_, {tensor("weight", features)}, {}, moves(2 * n, 5 * n)};
+    if (flag("bias")) layer.parameters.push_back(tensor("bias", features));
+    layer.kept = {n, n, true};
+    layer.kept.is_wide = true;
+    return layer;
+  }
+
+  Layer rmsnorm() {
+    const double features = size("features"), n = tokens("rows") * size("per_row") * features;
+    Layer layer{name_, {tensor("weight", features)}, {}, moves(2 * n, 5 * n)};
     layer.kept = {n, n, true};
     layer.kept.is_wide = true;
     return layer;
@@ -256,29 +276,33 @@ class LayerReader {
     const double n = tokens("lookups") * columns;
     ModelledCost cost = moves(2 * n, 3 * n);
     cost.backward.parameter_elements = rows * columns;
-    Layer layer{name_, {tensor("weight", rows * columns, rows)}, {}, cost};
+    Layer layer{name_, {}, {}, cost};
+    if (!flag("tied")) layer.parameters.push_back(tensor("weight", rows * columns, rows));
     layer.kept.output = n;
     return layer;
   }
 
   Layer attention() {
     const double heads = size("heads"), h = heads * size("head_size");
-    const auto s = static_cast<double>(sequence_);
-    const double n = 4 * s * h + 4 * heads * s * s;
-    const double f = 4 * s * s * h;
+    const double kv_heads = size_or("kv_heads", heads), g = kv_heads * size("head_size");
+    if (std::fmod(heads, kv_heads) != 0)
+      layer_.require("kv_heads").fail("does not divide heads", "");
+    const double q = tokens_or("queries", static_cast<double>(sequence_)), k = tokens_or("keys", q);
+    const double read = 2 * q * h + 2 * k * g;  // Q and the result; K and V
+    const double n = read + 4 * heads * q * k;
+    const double f = 4 * q * k * h;
     Layer layer{
         name_,
         {},
         {},
         ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
-    layer.kept = {3 * s * h, s * h, true};
+    layer.kept = {q * h + 2 * k * g, q * h, true};
     if (fused_) {
       // Five products in the backward, as the scores are computed again.
-      const double moved = 4 * s * h;
       layer.cost = ModelledCost{
-          {Flops(f), moved, 0}, {Flops(2.5 * f), 2 * moved, 0}, workload::Work::fused_attention};
+          {Flops(f), read, 0}, {Flops(2.5 * f), 2 * read, 0}, workload::Work::fused_attention};
     } else {
-      layer.kept.scores = heads * s * s;
+      layer.kept.scores = heads * q * k;
     }
     return layer;
   }
@@ -297,10 +321,14 @@ class LayerReader {
 
  private:
   double size(std::string_view key) { return static_cast<double>(layer_.get<std::uint64_t>(key)); }
-  // A number, or the word `sequence`; unless it is given 1.
-  double tokens(std::string_view key) {
+  double size_or(std::string_view key, double otherwise) {
+    return static_cast<double>(layer_.find<std::uint64_t>(key).value_or(otherwise));
+  }
+  // A number, or the word `sequence`.
+  double tokens(std::string_view key) { return tokens_or(key, 1); }
+  double tokens_or(std::string_view key, double otherwise) {
     const auto field = layer_.field(key);
-    if (!field) return 1;
+    if (!field) return otherwise;
     if (field->text() == "sequence") return static_cast<double>(sequence_);
     return static_cast<double>(field->count(1, extent_max));
   }
@@ -338,23 +366,31 @@ class LayerReader {
   bool first_;
 };
 
-constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::linear,
-                                   &LayerReader::batchnorm,   &LayerReader::layernorm,
-                                   &LayerReader::elementwise, &LayerReader::pool,
-                                   &LayerReader::embedding,   &LayerReader::attention,
-                                   &LayerReader::parameter,   &LayerReader::buffer};
+constexpr std::array layer_readers{
+    &LayerReader::conv,      &LayerReader::linear,    &LayerReader::batchnorm,
+    &LayerReader::layernorm, &LayerReader::rmsnorm,   &LayerReader::elementwise,
+    &LayerReader::pool,      &LayerReader::embedding, &LayerReader::attention,
+    &LayerReader::parameter, &LayerReader::buffer};
 
 constexpr std::array sample_table{
     Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
     Key{"image_size", Count{1, extent_max}, "none", "the width, which nothing counts"},
+    Key{"of_tokens", Flag{}, false, "tokens, of which a scenario has to say how many"},
 };
 
 constexpr std::array network_file_table{
     schema_key("paceline.network/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
     Key{"sample", Map{rows<sample_table>}, "", "what one is"},
-    Key{"layers", Structure{"a list of layers", rows<list_forms>}, required, "in forward order",
-        "[...]"},
+    Key{"layers",
+        Structure{"a list of layers", rows<list_forms>},
+        "required, without `config`",
+        "in forward order",
+        "[...]",
+        {},
+        {"config"}},
+    Key{"config", Structure{"a map"}, "none",
+        "in place of `layers`: what a config.json of Hugging Face has", "{model_type: llama}"},
     Key{"heads", Structure{"a list of layers", rows<list_forms>}, "none",
         "layers behind those, with a scenario's `pretraining_heads`"},
 };
@@ -441,17 +477,40 @@ class NetworkReader {
   std::vector<Layer> layers_;
 };
 
+// What a config.json calls the model, or its file is called.
+std::string name_of_config(Reader& config, const Field& file) {
+  const auto said = config.find("_name_or_path");
+  std::filesystem::path path = said ? said->text() : std::string();
+  if (path.empty()) path = std::filesystem::path(file.text()).stem();
+  return path.filename();
+}
+
+// With layers, whatever the document has.
+DocumentPtr with_layers(const Field& name, const DocumentPtr& document) {
+  Reader root(document);
+  if (is_config(root)) return network_of_config(root, name_of_config(root, name), std::nullopt);
+  if (!root.has("config")) return document;
+  Section file(std::move(root), network_file_table);
+  Reader config = file.map().map("config");
+  return network_of_config(config, file.text("name"),
+                           file.below("sample").find<std::uint64_t>("sequence"));
+}
+
 workload::Network read_network(const Field& name, const DocumentPtr& document,
                                const NetworkOptions& options) {
-  Section file(Reader(document), network_file_table);
+  Section file(Reader(with_layers(name, document)), network_file_table);
   workload::Network network;
   network.name = file.text("name");
   const auto default_sequence = file.below("sample").find<std::uint64_t>("sequence");
-  if (options.sequence && !default_sequence) {
+  const bool is_open = file.below("sample").get<bool>("of_tokens");
+  if (is_open && !options.sequence) {
+    name.fail("does not say how many tokens a sample has", "set workload.sequence, such as 2048");
+  }
+  if (options.sequence && !default_sequence && !is_open) {
     name.fail("has no sequence length", "leave out sequence");
   }
   const std::uint64_t sequence = options.sequence.value_or(default_sequence.value_or(1));
-  if (default_sequence) network.sequence = sequence;
+  if (default_sequence || is_open) network.sequence = sequence;
   NetworkReader reader(sequence, options.fused_attention);
   reader.read_list(file.require("layers"));
   const auto heads = file.field("heads");

@@ -16,7 +16,7 @@ namespace paceline::loader {
 }
 
 [[nodiscard]] inline bool names_a_file(std::string_view name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
+  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
 [[nodiscard]] std::vector<std::string> names_of(std::span<const ShippedFile> files);

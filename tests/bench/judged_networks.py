@@ -111,30 +111,6 @@ def resnet_v2(layers):
     return net.text({50: 25503912 + 2 * 22784, 101: 44443816 + 2 * 48896}[layers])
 
 
-def mobilenet_v2():
-    """tf_cnn_benchmarks' "mobilenet" is version 2 at width 1; with 1,000 classes 3,504,872 parameters (torchvision)."""
-    net = Network("mobilenet_v2", "image_size: 224")
-    net.conv_bn_relu("first", 3, 32, 3, 2, 112)
-    inputs, size = 32, 112
-    for stage, (expand, outputs, blocks, stride) in enumerate(
-            [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]):
-        for block in range(blocks):
-            name, step, hidden = f"block{stage}.{block}", stride if block == 0 else 1, expand * inputs
-            if expand > 1:
-                net.conv_bn_relu(f"{name}.expand", inputs, hidden, 1, 1, size)
-            size //= step
-            net.conv_bn_relu(f"{name}.depthwise", hidden, hidden, 3, step, size, groups=hidden)
-            net.conv(f"{name}.project.conv", hidden, outputs, 1, 1, size)
-            net.bn(f"{name}.project.bn", outputs, size)
-            if block > 0:
-                net.add(f"{name}.add", outputs * size**2)
-            inputs = outputs
-    net.conv_bn_relu("last", 320, 1280, 1, 1, 7)
-    net.mean("mean", 1280, 7)
-    net.linear("fc", 1280, 1000)
-    return net.text(3504872)
-
-
 def alexnet():
     """The network of 2012 with its two groups: 60,965,224 parameters in 16 tensors."""
     net = Network("alexnet", "image_size: 227")
@@ -149,22 +125,6 @@ def alexnet():
     for name, inputs, outputs in (("fc6", 9216, 4096), ("fc7", 4096, 4096), ("fc8", 4096, 1000)):
         net.linear(name, inputs, outputs)
     return net.text(60965224)
-
-
-def alexnet_torchvision():
-    """One weird trick's variant without groups, as torchvision has it: 61,100,840 parameters in 16 tensors."""
-    net = Network("alexnet_torchvision", "image_size: 224")
-    inputs = 3
-    for name, outputs, kernel, stride, size, pooled in [("0", 64, 11, 4, 55, 27), ("3", 192, 5, 1, 27, 13),
-                                                        ("6", 384, 3, 1, 13, 0), ("8", 256, 3, 1, 13, 0),
-                                                        ("10", 256, 3, 1, 13, 6)]:
-        net.conv_relu(f"features.{name}", inputs, outputs, kernel, stride, size)
-        if pooled:
-            net.pool(f"features.{name}.pool", outputs, size, pooled)
-        inputs = outputs
-    for name, inputs, outputs in (("1", 9216, 4096), ("4", 4096, 4096), ("6", 4096, 1000)):
-        net.linear(f"classifier.{name}", inputs, outputs)
-    return net.text(61100840)
 
 
 def googlenet():
@@ -201,59 +161,6 @@ def googlenet():
     net.mean("mean", 1024, 7)
     net.linear("classifier", 1024, 1000)
     return net.text(13378280)
-
-
-class Inception(Network):
-    """Branches of convolutions with normalisations; a kernel of 1 x 7 or 7 x 1 is a product of as many columns."""
-
-    def cell(self, name, inputs, size, *convs):
-        """convs: outputs and kernel, and 2 for a stride of 2; a number alone is a longer kernel's side by one."""
-        for i, (outputs, kernel, *stride) in enumerate(convs):
-            here = f"{name}.{i}"
-            out = (size - 1) // 2 if stride else size
-            if isinstance(kernel, str):
-                self.linear(f"{here}.conv", inputs * int(kernel), outputs, rows=out**2, bias=False)
-                self.bn(f"{here}.bn", outputs, out)
-                self.relu(f"{here}.relu", outputs * out**2)
-            else:
-                self.conv_bn_relu(here, inputs, outputs, kernel, stride[0] if stride else 1, out)
-            inputs = outputs
-        return inputs
-
-    def branches(self, name, inputs, size, pooled, *branches):
-        total = sum(self.cell(f"{name}.{i}", inputs, size, *convs) for i, convs in enumerate(branches))
-        out = (size - 1) // 2 if pooled is None else size
-        self.pool(f"{name}.pool", inputs, size, out)
-        return total + (inputs if pooled is None else self.cell(f"{name}.pooled", inputs, size, (pooled, 1)))
-
-
-def inception_v3():
-    """Without the auxiliary classifier, as tf_cnn_benchmarks has it unless asked; 23,834,568 parameters (torchvision's
-    27,161,264 less the 3,326,696 of its classifier)."""
-    net = Inception("inception_v3", "image_size: 299")
-    for name, inputs, outputs, kernel, stride, size in [("1a", 3, 32, 3, 2, 149), ("2a", 32, 32, 3, 1, 147),
-                                                        ("2b", 32, 64, 3, 1, 147)]:
-        net.conv_bn_relu(name, inputs, outputs, kernel, stride, size)
-    net.pool("pool1", 64, 147, 73)
-    net.conv_bn_relu("3b", 64, 80, 1, 1, 73)
-    net.conv_bn_relu("4a", 80, 192, 3, 1, 71)
-    net.pool("pool2", 192, 71, 35)
-    channels = 192
-    for name, pooled in (("5b", 32), ("5c", 64), ("5d", 64)):
-        channels = net.branches(name, channels, 35, pooled, [(64, 1)], [(48, 1), (64, 5)], [(64, 1), (96, 3), (96, 3)])
-    channels = net.branches("6a", channels, 35, None, [(384, 3, 2)], [(64, 1), (96, 3), (96, 3, 2)])
-    for name, width in (("6b", 128), ("6c", 160), ("6d", 160), ("6e", 192)):
-        channels = net.branches(name, channels, 17, 192, [(192, 1)], [(width, 1), (width, "7"), (192, "7")],
-                                [(width, 1), (width, "7"), (width, "7"), (width, "7"), (192, "7")])
-    channels = net.branches("7a", channels, 17, None, [(192, 1), (320, 3, 2)],
-                            [(192, 1), (192, "7"), (192, "7"), (192, 3, 2)])
-    for name in ("7b", "7c"):
-        inputs = channels
-        channels = net.branches(name, inputs, 8, 192, [(320, 1)], [(384, 1), (384, "3")], [(448, 1), (384, 3), (384, "3")])
-        channels += net.cell(f"{name}.1b", 384, 8, (384, "3")) + net.cell(f"{name}.2b", 384, 8, (384, "3"))
-    net.mean("mean", 2048, 8)
-    net.linear("fc", 2048, 1000)
-    return net.text(23834568)
 
 
 def rms_norm(net, name):
@@ -315,7 +222,5 @@ def word_language_model():
     return net.text(1024 * 512 + 4 * (6 * 512**2 + 6 * 512 + 4 * 512) + 512 * 1024 + 1024)
 
 
-ALL = {"resnet152": resnet152, "resnet50-v2": lambda: resnet_v2(50), "resnet101-v2": lambda: resnet_v2(101),
-       "mobilenet-v2": mobilenet_v2, "alexnet": alexnet, "alexnet-torchvision": alexnet_torchvision,
-       "word-language-model": word_language_model, "googlenet": googlenet, "inception-v3": inception_v3,
-       "cs336-xl": cs336_xl}
+ALL = {"resnet152": resnet152, "resnet50-v2": lambda: resnet_v2(50), "resnet101-v2": lambda: resnet_v2(101), "alexnet": alexnet,
+       "word-language-model": word_language_model, "googlenet": googlenet, "cs336-xl": cs336_xl}

@@ -104,7 +104,7 @@ def by_gpus(one, rows):
 
 AZURE_NETWORKS = {**tcp_hosts.AZURE_MODELS, "ResNet-152": "networks/resnet152.yaml",
                   "ResNet-50 v2": "networks/resnet50-v2.yaml", "ResNet-101 v2": "networks/resnet101-v2.yaml",
-                  "MobileNet (tf_cnn_benchmarks mobilenet)": "networks/mobilenet-v2.yaml"}
+                  "MobileNet (tf_cnn_benchmarks mobilenet)": "mobilenet-v2"}
 
 
 def azure(rows):
@@ -353,7 +353,7 @@ def horovod_2017(rows):
         yield Scenario(
             "horovod-2017", f"inception-v3-{rate}gbe", f"Horovod 2017 Inception-v3, {rate} Gb/s Ethernet",
             "As horovod-2017-resnet101-*.yaml of the library: GPUs taken for P100, servers for those of preset v100-pcie-4.",
-            sections({"model": "networks/inception-v3.yaml", "batch_per_gpu": 64, "precision": "fp32",
+            sections({"model": "inception-v3", "batch_per_gpu": 64, "precision": "fp32",
                       "device": "p100-pcie-16gb", "single_gpu_throughput": figure(one).split(": ")[1]},
                      {"preset": "v100-pcie-4", "network": network},
                      {"strategy": "horovod", "version": "0.10", "optimizer": {"kind": "sgd_momentum"}},
@@ -365,7 +365,7 @@ def horovod_2017(rows):
 def horovod_2017_by_mpi(rows):
     """Rows "CPU MPI", on the hosts of the shipped horovod-2017-*.yaml: Horovod without NCCL."""
     source = "horovod/horovod README"
-    networks = {"ResNet-101": "resnet101", "VGG16": "vgg16", "Inception-v3": "networks/inception-v3.yaml"}
+    networks = {"ResNet-101": "resnet101", "VGG16": "vgg16", "Inception-v3": "inception-v3"}
     for rate, kinds, gpus in (("25", {"rdma": "RoCE", "tcp": "TCP"}, 16), ("40", {"tcp": "TCP"}, 64)):
         for model, network in networks.items():
             one = rows.one(source, model=model, gpus=1, network=f"{rate} Gb/s")
@@ -411,7 +411,7 @@ def nersc_cori(rows):
     """
     source, batch = "sparticlesteve", {"Transformer": 32}
     lstm = [{"name": "lstm", "parameters": 4 * [2048 * 512, 2048 * 512, 2048, 2048]}]
-    for model, network in {"ResNet-50": {"model": "resnet50"}, "AlexNet": {"model": "networks/alexnet-torchvision.yaml"},
+    for model, network in {"ResNet-50": {"model": "resnet50"}, "AlexNet": {"model": "alexnet"},
                            "Transformer": {"model": "networks/word-language-model.yaml"}, "LSTM": {"layers": lstm}}.items():
         one = rows.one(source, model=f"^{model}", gpus=1)
         sweep, points = by_gpus(one, [row for row in rows.of(source, model=f"^{model}") if row["gpus"] != "1"])

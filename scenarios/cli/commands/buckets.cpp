@@ -11,6 +11,7 @@
 #include "models/training/ddp.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/data_files/hugging_face.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -70,6 +71,8 @@ Scenario scenario_of(const Options& options) {
   values.set_given(
       {{"cluster.gpus_per_node", "1"},
        {"workload.model", options.model},
+       // Gradients are as many whatever the tokens.
+       {"workload.sequence", loader::asks_for_sequence(options.model) ? "1" : ""},
        {"workload.precision", options.precision},
        {"workload.pretraining_heads", when(options.pretraining_heads, "true")},
        {"training.bucket_cap", options.bucket_cap},

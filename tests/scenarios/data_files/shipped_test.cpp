@@ -43,6 +43,9 @@ struct Original {
 // - VGG-16: 13 convolutions and 3 linear layers of weight and bias.
 // - BERT of n blocks: 5 of the embeddings, 16 a block, 2 of the pooler; 7 of the heads.
 // - GPT-2 of n blocks: 2 embeddings, 12 a block, 2 of the last layer norm; the head has none.
+// - Others: what their model pages and papers print; tensors by hand. Llama and Mistral of n blocks
+//   have 9 a block, an embedding, a norm and a head; Qwen3 11 a block; T5 8 an encoder's block, 13
+//   a decoder's, an embedding, and of each stack a bias and a norm.
 constexpr Original originals[] = {
     {"resnet18", false, 11'689'512, 62},         {"resnet50", false, 25'557'032, 161},
     {"resnet101", false, 44'549'160, 314},       {"resnet152", false, 60'192'808, 467},
@@ -51,7 +54,15 @@ constexpr Original originals[] = {
     {"bert-base", true, 110'106'428, 206},       {"bert-large", false, 335'141'888, 391},
     {"bert-large", true, 336'226'108, 398},      {"gpt2", false, 124'439'808, 148},
     {"gpt2-medium", false, 354'823'168, 292},    {"gpt2-large", false, 774'030'080, 436},
-    {"gpt2-xl", false, 1'557'611'200, 580}};
+    {"gpt2-xl", false, 1'557'611'200, 580},      {"alexnet", false, 61'100'840, 16},
+    {"inception-v3", false, 23'834'568, 284},    {"mobilenet-v2", false, 3'504'872, 158},
+    {"llama-2-7b", false, 6'738'415'616, 291},   {"llama-2-13b", false, 13'015'864'320, 363},
+    {"llama-3-8b", false, 8'030'261'248, 291},   {"llama-3-70b", false, 70'553'706'496, 723},
+    {"mistral-7b", false, 7'241'732'096, 291},   {"qwen3-0.6b", false, 596'049'920, 310},
+    {"qwen3-8b", false, 8'190'735'360, 399},     {"mpt-1b", false, 1'315'950'592, 292},
+    {"mpt-7b", false, 6'649'286'656, 194},       {"pythia-1b", false, 1'011'781'632, 196},
+    {"t5-large", false, 737'668'096, 509},       {"vit-b-16", false, 86'567'656, 200},
+    {"vit-l-16", false, 304'326'632, 392}};
 
 std::uint64_t parameter_count(const workload::Network& network) {
   ElementCount total;
@@ -97,7 +108,8 @@ TEST(ShippedNetworks, HaveTheForwardWorkOfTheOriginals) {
   const std::pair<std::string_view, double> published[] = {
       {"resnet18", 1.81e9},   {"resnet50", 4.09e9},        {"resnet101", 7.80e9},
       {"resnet152", 11.51e9}, {"resnext50-32x4d", 4.23e9}, {"resnext101-32x8d", 16.41e9},
-      {"vgg16", 15.47e9}};
+      {"vgg16", 15.47e9},     {"inception-v3", 5.71e9},    {"vit-b-16", 17.56e9},
+      {"vit-l-16", 61.55e9},  {"alexnet", 0.714e9},        {"mobilenet-v2", 0.301e9}};
   for (const auto& [name, multiply_adds] : published) {
     EXPECT_NEAR(forward_flops(network(name)) / (2 * multiply_adds), 1, 0.01) << name;
   }

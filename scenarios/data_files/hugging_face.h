@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "scenarios/document/reader.h"
+
+namespace paceline::loader {
+
+// The network that a config.json of Hugging Face describes, as a document of paceline.network/1:
+// modules, names and shapes of transformers' modeling files (v4.57), in the order in which their
+// forward calls them. Families by `model_type`; another one is refused, with the nearest named.
+// What a config leaves out has its configuration class's default. Throws InputError.
+[[nodiscard]] DocumentPtr network_of_config(Reader& config, const std::string& name);
+
+// Whether a document is a config.json.
+[[nodiscard]] bool is_config(Reader& document);
+
+// Whether `model` is a config.json of what reads tokens, of which it does not say how many a sample
+// has. Throws InputError when it cannot be read.
+[[nodiscard]] bool asks_for_sequence(const std::string& model);
+
+}  // namespace paceline::loader
