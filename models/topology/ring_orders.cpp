@@ -206,6 +206,77 @@ class NicCycles {
   std::vector<Cycle> chosen_;
 };
 
+// For each NIC that GPUs use a path through the node that starts at the NIC's first GPU and whose
+// lanes no other path takes the same way, so chosen that no two end at GPUs of one NIC. Empty where
+// none fits. Eight GPUs of which a lane joins any two have eight such paths, but six such cycles:
+// RCCL has a list of these eight for MI300X (src/graph/rome_models.cc, rome_model_81).
+class NicPaths {
+ public:
+  explicit NicPaths(const Cluster& cluster)
+      : gpus_(cluster.gpus_per_node),
+        free_(cluster.intra_node.lanes),
+        nic_of_(cluster.nics_of_gpus()),
+        nic_taken_(cluster.network.nics_per_node, false) {
+    std::vector<bool> has_start(cluster.network.nics_per_node, false);
+    for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
+      if (!has_start[nic_of_[gpu]]) starts_.push_back(gpu);
+      has_start[nic_of_[gpu]] = true;
+    }
+    choose();
+  }
+  [[nodiscard]] const std::vector<Cycle>& chosen() const { return chosen_; }
+
+ private:
+  bool choose() {
+    if (chosen_.size() == starts_.size()) return true;
+    std::vector<bool> visited(gpus_, false);
+    const std::uint32_t start = starts_[chosen_.size()];
+    visited[start] = true;
+    Cycle path{start};
+    return extend(path, visited);
+  }
+
+  bool extend(Cycle& path, std::vector<bool>& visited) {
+    if (path.size() == gpus_) return take(path);
+    const std::uint32_t from = path.back();
+    // Onwards from the GPU's own number, so that paths from different starts seldom collide.
+    for (std::uint32_t step = 1; step < gpus_; ++step) {
+      const std::uint32_t to = (from + step) % gpus_;
+      if (visited[to] || free_[from][to] == 0) continue;
+      if (++tries_ > tries_max) return false;
+      visited[to] = true;
+      --free_[from][to];
+      path.push_back(to);
+      if (extend(path, visited)) return true;
+      path.pop_back();
+      ++free_[from][to];
+      visited[to] = false;
+    }
+    return false;
+  }
+
+  bool take(const Cycle& path) {
+    const std::uint32_t out = nic_of_[path.back()];
+    if (nic_taken_[out]) return false;
+    nic_taken_[out] = true;
+    chosen_.push_back(path);
+    if (choose()) return true;
+    chosen_.pop_back();
+    nic_taken_[out] = false;
+    return false;
+  }
+
+  static constexpr std::uint64_t tries_max = 100'000;  // eight GPUs all joined need about a hundred
+
+  std::uint32_t gpus_;
+  Lanes free_;
+  std::vector<std::uint32_t> nic_of_;  // by GPU
+  std::vector<std::uint32_t> starts_;  // by path
+  std::vector<bool> nic_taken_;
+  std::uint64_t tries_ = 0;
+  std::vector<Cycle> chosen_;
+};
+
 // A node's GPUs group by group of its PCIe tree, so that each link up is crossed once each way.
 Cycle in_order(const Cluster& cluster) {
   const std::uint32_t gpus = cluster.gpus_per_node;
@@ -302,6 +373,8 @@ std::vector<Cycle> ways_through(const Cluster& cluster) {
     const Lanes& lanes = cluster.intra_node.lanes;
     const NicCycles apart(both_directions(cycles_apart(lanes, gpus)), true, cluster);
     if (!apart.chosen().empty()) return apart.chosen();
+    const NicPaths paths(cluster);
+    if (!paths.chosen().empty()) return paths.chosen();
     const NicCycles along(both_directions(CycleList(lanes, gpus).take()), false, cluster);
     if (!along.chosen().empty()) return along.chosen();
   }

@@ -16,7 +16,7 @@ namespace paceline::topology {
 // finds none along lanes alone (src/graph/search.cc, typeIntra). Otherwise one ring a NIC that
 // GPUs use, or one within a node, in rank order; ring c enters each node at the first GPU of NIC c,
 // and no two leave by the same NIC, where NICs are dealt so. In the nodes of a mesh they run along
-// lanes, of their own where the cycles found allow it. On rails they pass every other node
+// lanes, of their own where the cycles or paths found allow it. On rails they pass every other node
 // backwards and so keep to their rails. Of a PCIe tree they take one group after the other, which
 // is rank order where groups are of ranks that follow one another.
 [[nodiscard]] std::vector<std::vector<Rank>> ring_orders(const Cluster& cluster);

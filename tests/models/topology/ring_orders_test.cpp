@@ -268,6 +268,22 @@ TEST(RingOrders, RunAlongLanesWithinMeshNodes) {
   }
 }
 
+// Of eight GPUs that one lane each joins, eight rings that leave by eight NICs have 7 hops each in
+// a node, for the 56 directions of its 28 lanes. Six cycles are all that share no lane.
+TEST(RingOrders, TakeEachLaneOnceEachWayOnAFullMeshWithANicForEachGpu) {
+  Cluster mesh = full_mesh(8, 1);
+  mesh.nodes = 2;
+  mesh.network.nics_per_node = 8;
+  expect_each_nic_once_out_and_once_in(mesh);
+  std::size_t within_first_node = 0;
+  for (const auto& [hop, rings] : hops_of(ring_orders(mesh))) {
+    if (index(hop.first) >= 8 || index(hop.second) >= 8) continue;
+    EXPECT_EQ(rings, 1U) << index(hop.first) << " to " << index(hop.second);
+    ++within_first_node;
+  }
+  EXPECT_EQ(within_first_node, 56U);
+}
+
 Cluster on_rails(Cluster cluster) {
   cluster.network.fat_tree = FatTree{4, 1.0, Seconds(0), true, Placement::packed};
   return cluster;
