@@ -234,6 +234,12 @@ TEST(ShippedDevices, HaveTheLanesOfTheirCapability) {
   EXPECT_EQ(cores("a100-pcie-80gb"), 6912);
   EXPECT_EQ(cores("h100-pcie-80gb"), 14592);
   EXPECT_EQ(cores("mi250x-gcd"), 7040);
+  EXPECT_EQ(cores("mi300x-192gb"), 38912);
+  EXPECT_EQ(cores("rtx-3060-12gb"), 3584);
+  EXPECT_EQ(cores("rtx-4080"), 9728);
+  EXPECT_EQ(cores("rtx-5080"), 10752);
+  EXPECT_EQ(cores("rtx-5090"), 21760);
+  EXPECT_EQ(cores("gh200-96gb"), 16896);
 }
 
 TEST(ShippedClusters, AllLoad) {
