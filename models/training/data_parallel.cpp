@@ -147,6 +147,9 @@ BuiltStep build_data_parallel(const StrategyRequest& request) {
 }
 
 std::optional<Refusal> refuse_data_parallel(const StrategyRequest& request) {
+  if (workload::frozen_memory(request.workload.layers) > Bytes(0)) {
+    return Refusal{"does not describe frozen parameters", "take ddp"};
+  }
   if (request.cluster.nodes > 1) {
     return Refusal{
         "is one process on one node, and the cluster has " + std::to_string(request.cluster.nodes),

@@ -231,6 +231,7 @@ ModelMemory zero_memory(const StrategyRequest& request) {
   const auto tensors = gradient_tensors(request.workload);
   const FlatGroups groups(tensors, request.cluster.ranks());
   ModelMemory memory;
+  memory.parameters = workload::frozen_memory(request.workload.layers);
   for (const auto& [type, group] : groups.all()) {
     const ElementSize size = element_size(type);
     const ElementCount part = groups.part(type);
@@ -250,6 +251,9 @@ std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
   const auto& settings = request.settings;
   const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
   if (shards_parameters(request)) {
+    if (workload::frozen_memory(request.workload.layers) > Bytes(0)) {
+      return Refusal{"does not describe frozen parameters with stage: 3", "take stage: 2, or fsdp"};
+    }
     if (!is_told) return std::nullopt;
     return Refusal{"ignores use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
   }

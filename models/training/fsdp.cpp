@@ -69,8 +69,10 @@ constexpr auto words_of(BackwardPrefetch) {
 // A unit's parameters of one type.
 struct FlatParameter {
   workload::DataType type;
-  ElementCount count;
-  ElementCount padded;  // to a multiple of the ranks
+  ElementCount count;          // that are trained
+  ElementCount frozen = {};    // beside them
+  ElementCount padded = {};    // what is trained, to a multiple of the ranks
+  ElementCount gathered = {};  // all, likewise
 };
 
 struct Unit {
@@ -84,6 +86,7 @@ struct Unit {
 ElementCount parameters_of(const TimedLayer& layer) {
   ElementCount count;
   for (const auto& tensor : layer.parameters) count += tensor.count;
+  for (const auto& tensor : layer.frozen) count += tensor.count;
   return count;
 }
 
@@ -122,22 +125,25 @@ std::vector<std::size_t> unit_borders(const StrategyRequest& request) {
   return borders;
 }
 
+FlatParameter& flat_of(workload::DataType type, Unit& unit) {
+  const auto same = std::ranges::find(unit.parameters, type, &FlatParameter::type);
+  if (same != unit.parameters.end()) return *same;
+  unit.parameters.push_back({type, {}});
+  return unit.parameters.back();
+}
+
 Unit unit_of(std::span<const TimedLayer> layers, RankCount ranks) {
   Unit unit{layers.front().name, {}, {}, {}, layers};
   for (const TimedLayer& layer : layers) {
     unit.forward += layer.forward;
     unit.backward += layer.backward;
-    for (const auto& tensor : layer.parameters) {
-      auto& flat = unit.parameters;
-      const auto same = std::ranges::find(flat, tensor.type, &FlatParameter::type);
-      if (same == flat.end()) {
-        flat.push_back({tensor.type, tensor.count, {}});
-      } else {
-        same->count += tensor.count;
-      }
-    }
+    for (const auto& tensor : layer.parameters) flat_of(tensor.type, unit).count += tensor.count;
+    for (const auto& tensor : layer.frozen) flat_of(tensor.type, unit).frozen += tensor.count;
   }
-  for (FlatParameter& flat : unit.parameters) flat.padded = padded_to(flat.count, ranks.value());
+  for (FlatParameter& flat : unit.parameters) {
+    flat.padded = padded_to(flat.count, ranks.value());
+    flat.gathered = padded_to(flat.count + flat.frozen, ranks.value());
+  }
   return unit;
 }
 
@@ -240,7 +246,7 @@ class FsdpStep {
     for (const FlatParameter& flat : unit.parameters) {
       unit.gathered->push_back(step_.call(
           unit.name + " all-gather",
-          in_group({Collective::all_gather, flat.padded, element_size(flat.type)}), after));
+          in_group({Collective::all_gather, flat.gathered, element_size(flat.type)}), after));
     }
   }
 
@@ -291,6 +297,7 @@ class FsdpStep {
 
   void reduce(const Unit& unit) {
     for (const FlatParameter& flat : unit.parameters) {
+      if (flat.count == ElementCount(0)) continue;
       const auto type = step_.type_on_wire(flat.type);
       Seconds time = step_.kernel(flat.count, type, 2);  // the division
       if (type != flat.type) time += step_.cast(flat.count, flat.type, type);
@@ -353,7 +360,7 @@ BuiltStep build_fsdp(const StrategyRequest& request) { return FsdpStep(request).
 
 Bytes size_of(const Unit& unit) {
   Bytes size;
-  for (const FlatParameter& flat : unit.parameters) size += flat.padded * element_size(flat.type);
+  for (const FlatParameter& flat : unit.parameters) size += flat.gathered * element_size(flat.type);
   return size;
 }
 
@@ -398,13 +405,13 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
     gradients.push_back(keeps_gradients(request) ? Bytes(0) : sizes.back());
     for (const FlatParameter& flat : unit.parameters) {
       const ElementCount shard(flat.padded.value() / shards);
-      memory.parameters += shard * element_size(flat.type);
+      memory.parameters += ElementCount(flat.gathered.value() / shards) * element_size(flat.type);
+      memory.gradients += shard * element_size(flat.type);
       memory.optimizer += optimizer_memory(optimizer, shard, flat.type);
       const auto wire = type_on_wire(request.common, flat.type);
       if (wire != flat.type) gradients.back() += flat.padded * element_size(wire);
     }
   }
-  memory.gradients = memory.parameters;
   if (keeps_gradients(request)) {
     for (const Bytes size : sizes) memory.gathered += size;
   }

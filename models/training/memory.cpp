@@ -18,6 +18,7 @@ ModelMemory whole_model(const StrategyRequest& request) {
         optimizer_memory(request.workload.optimizer_states, tensor.count, tensor.type);
   }
   memory.gradients = memory.parameters;
+  memory.parameters += workload::frozen_memory(request.workload.layers);
   return memory;
 }
 

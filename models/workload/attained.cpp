@@ -111,6 +111,7 @@ Seconds arithmetic_time(Flops flops, Work work, Precision precision, const Devic
 TimedLayer time_layer(const Layer& layer, std::uint32_t batch, Precision precision,
                       const Device& device, const Attained& attained) {
   TimedLayer timed{layer.name, {}, {}, layer.parameters, layer.buffers, layer.block};
+  timed.frozen = layer.frozen;
   if (const auto* given = std::get_if<GivenTime>(&layer.cost)) {
     timed.forward = given->forward;
     timed.backward = given->backward;

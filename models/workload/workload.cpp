@@ -55,6 +55,14 @@ Bytes optimizer_memory(const Optimizer& optimizer, ElementCount parameters, Data
   return parameters * element_size(DataType::float32) * (states + 1);
 }
 
+Bytes frozen_memory(std::span<const TimedLayer> layers) {
+  Bytes size;
+  for (const TimedLayer& layer : layers) {
+    for (const auto& tensor : layer.frozen) size += tensor.count * element_size(tensor.type);
+  }
+  return size;
+}
+
 Seconds Workload::forward() const {
   Seconds total;
   for (const TimedLayer& layer : layers) total += layer.forward;

@@ -74,12 +74,14 @@ struct Layer {
   std::variant<ModelledCost, GivenTime> cost;
   Kept kept = {};
   Block block = {};
+  std::vector<ParameterTensor> frozen = {};  // beside `parameters`: no gradient is of these
 };
 
 struct Network {
   std::string name;
   std::vector<Layer> layers;
-  std::uint64_t sequence = 0;  // tokens of a sample; 0: it has none
+  std::uint64_t sequence = 0;    // tokens of a sample; 0: it has none
+  bool fuses_attention = false;  // unless told: its program calls scaled_dot_product_attention
 };
 
 // All tensors in registration order.
@@ -146,7 +148,11 @@ struct TimedLayer {
   Block block = {};
   bool has_kernels = true;       // of its own, which the host launches
   std::uint32_t recomputed = 0;  // layers whose forward runs again in its backward
+  std::vector<ParameterTensor> frozen = {};
 };
+
+// What the frozen parameters of layers take.
+[[nodiscard]] Bytes frozen_memory(std::span<const TimedLayer> layers);
 
 // What a host's thread takes to launch a step's kernels on its GPU, which runs what was launched
 // before. All 0: the host is never late.

@@ -20,7 +20,8 @@ namespace paceline::loader {
 struct NetworkOptions {
   std::optional<std::uint64_t> sequence;  // empty: the file's own
   bool pretraining_heads = false;
-  bool fused_attention = false;  // its scores are never written to memory
+  // Its scores are never written to memory; empty: as the network's program has it.
+  std::optional<bool> fused_attention;
 
   friend auto operator<=>(const NetworkOptions&, const NetworkOptions&) = default;
 };

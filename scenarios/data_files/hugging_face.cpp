@@ -16,6 +16,7 @@ struct Family {
   std::string_view type;
   hf::Write* write;
   bool has_sequence = true;  // a sample's length is nobody's but the scenario's
+  bool is_fused = true;      // the default of its attn_implementation is sdpa
 };
 
 constexpr std::array families{
@@ -28,14 +29,14 @@ constexpr std::array families{
     Family{"gpt_neox", hf::gpt_neox},
     Family{"llama", hf::llama},
     Family{"mistral", hf::mistral},
-    Family{"mpt", hf::mpt},
+    Family{"mpt", hf::mpt, true, false},
     Family{"opt", hf::opt},
     Family{"phi", hf::phi},
     Family{"phi3", hf::phi3},
     Family{"qwen2", hf::qwen2},
     Family{"qwen3", hf::qwen3},
     Family{"roberta", hf::roberta},
-    Family{"t5", hf::t5},
+    Family{"t5", hf::t5, true, false},
     Family{"vit", hf::vit, false},
 };
 
@@ -58,10 +59,16 @@ const Family& family_of(Reader& config) {
 
 bool is_config(Reader& document) { return document.has("model_type") && !document.has("schema"); }
 
-bool asks_for_sequence(const std::string& model) {
+bool is_config_file(const std::string& model) {
   if (!model.ends_with(".json")) return false;
   Reader config(read_document(model));
-  return is_config(config) && family_of(config).has_sequence;
+  return is_config(config);
+}
+
+bool asks_for_sequence(const std::string& model) {
+  if (!is_config_file(model)) return false;
+  Reader config(read_document(model));
+  return family_of(config).has_sequence;
 }
 
 DocumentPtr network_of_config(Reader& config, const std::string& name,
@@ -75,8 +82,9 @@ DocumentPtr network_of_config(Reader& config, const std::string& name,
     sample = sequence ? fmt::format("sample: {{sequence: {}}}\n", *sequence)
                       : "sample: {of_tokens: true}\n";
   }
-  return parse_document(name, fmt::format("schema: paceline.network/1\nname: {}\n{}layers:\n{}",
-                                          yaml_quoted(name), sample, layers.text()));
+  return parse_document(
+      name, fmt::format("schema: paceline.network/1\nname: {}\n{}fused_attention: {}\nlayers:\n{}",
+                        yaml_quoted(name), sample, family.is_fused, layers.text()));
 }
 
 }  // namespace paceline::loader

@@ -15,8 +15,9 @@ namespace paceline::loader {
 // Whether a document is a config.json.
 [[nodiscard]] bool is_config(Reader& document);
 
-// Whether `model` is a config.json of what reads tokens, of which it does not say how many a sample
-// has. Throws InputError when it cannot be read.
+// Whether `model` is a config.json, and of what reads tokens, of which it does not say how many a
+// sample has. Throw InputError when it cannot be read.
+[[nodiscard]] bool is_config_file(const std::string& model);
 [[nodiscard]] bool asks_for_sequence(const std::string& model);
 
 }  // namespace paceline::loader

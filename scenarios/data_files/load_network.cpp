@@ -382,6 +382,8 @@ constexpr std::array network_file_table{
     schema_key("paceline.network/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
     Key{"sample", Map{rows<sample_table>}, "", "what one is"},
+    Key{"fused_attention", Flag{}, false,
+        "unless a scenario says: as the network's program has it"},
     Key{"layers",
         Structure{"a list of layers", rows<list_forms>},
         "required, without `config`",
@@ -511,7 +513,8 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   }
   const std::uint64_t sequence = options.sequence.value_or(default_sequence.value_or(1));
   if (default_sequence || is_open) network.sequence = sequence;
-  NetworkReader reader(sequence, options.fused_attention);
+  network.fuses_attention = file.get<bool>("fused_attention");
+  NetworkReader reader(sequence, options.fused_attention.value_or(network.fuses_attention));
   reader.read_list(file.require("layers"));
   const auto heads = file.field("heads");
   file.finish();
@@ -523,7 +526,7 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
     return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
   });
-  if (options.fused_attention && !has_attention) {
+  if (options.fused_attention == true && !has_attention) {
     name.fail("has no attention", "leave out fused_attention");
   }
   return network;

@@ -18,6 +18,7 @@
 #include "models/training/strategy.h"
 #include "models/units/parse.h"
 #include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/hugging_face.h"
 #include "scenarios/data_files/node_class.h"
 #include "scenarios/data_files/shipped.h"
 #include "scenarios/document/reader.h"
@@ -184,9 +185,30 @@ class Drafter {
       choose("workload.model", wishes_.model, "",
              {"Which network?", loader::names_of(shipped_networks()), "resnet50"});
     }
+    add_tokens();
     choose("workload.batch_per_gpu", wishes_.batch, facts_.batch,
            {"How many samples does a GPU take in a pass?", {}, "32", fault_of_count},
            has_trace ? "not in the trace" : "");
+  }
+
+  [[nodiscard]] bool is_by_config() const {
+    const Entry* model = draft_.find("workload.model");
+    return model != nullptr && loader::is_config_file(folder_ + model->value);
+  }
+
+  // Of networks by a config.json nobody knows them; others have what their file says.
+  void add_tokens() {
+    const bool is_config = is_by_config();
+    const bool is_open =
+        is_config && loader::asks_for_sequence(folder_ + draft_.find("workload.model")->value);
+    if (is_open || !wishes_.sequence.empty()) {
+      choose("workload.sequence", wishes_.sequence, "",
+             {"How many tokens has a sample?", {}, "2048", fault_of_count});
+    }
+    if (is_config || !wishes_.precision.empty()) {
+      choose("workload.precision", wishes_.precision, "",
+             {"What do products compute in?", {"fp32", "tf32", "amp", "bf16", "fp16"}, "amp"});
+    }
   }
 
   void add_cluster() {
@@ -297,6 +319,9 @@ class Drafter {
     const bool has_trace = !facts_.traces.empty();
     choose("training.strategy", wishes_.strategy, facts_.strategy,
            {"How are gradients reduced?", strategy_choices(has_trace), "ddp"});
+    if (is_by_config() && draft_.find("training.strategy")->value == "fsdp") {
+      put("training.wrap", "blocks", Origin::assumed, "as transformer_auto_wrap_policy");
+    }
     if (!facts_.backend.empty())
       put("real.backend", facts_.backend, Origin::found, facts_.found_in);
   }

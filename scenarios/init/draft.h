@@ -13,8 +13,8 @@ namespace paceline::init {
 
 // What the user says about the scenario, spelled as its keys take it; empty: nothing.
 struct Wishes {
-  std::string model = {}, batch = {}, device = {}, preset = {}, gpus = {}, gpus_per_node = {},
-              network = {}, transport = {}, strategy = {};
+  std::string model = {}, sequence = {}, precision = {}, batch = {}, device = {}, preset = {},
+              gpus = {}, gpus_per_node = {}, network = {}, transport = {}, strategy = {};
 };
 
 // What a trace or this machine shows; empty: not found.

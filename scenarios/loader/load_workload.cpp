@@ -10,6 +10,7 @@
 #include "models/assumption.h"
 #include "models/shipped_file.h"
 #include "models/workload/activations.h"
+#include "models/workload/adapters.h"
 #include "models/workload/attained.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
@@ -65,11 +66,20 @@ constexpr Needs of_measured{"single_gpu_throughput"};
 // too, and are carried over to other devices (load_one_gpu.cpp).
 constexpr Owners of_device{{"device"}, {}, Owners::Then::refused};
 constexpr Owners of_speed{
-    {"device", "precision", "model", "sequence", "pretraining_heads", "fused_attention"},
+    {"device", "precision", "model", "sequence", "pretraining_heads", "fused_attention", "lora"},
     {},
     Owners::Then::carried};
-constexpr Owners of_network{
-    {"model", "sequence", "pretraining_heads", "fused_attention"}, {}, Owners::Then::carried};
+constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention", "lora"},
+                            {},
+                            Owners::Then::carried};
+
+constexpr std::array names_forms{Form{Text{"a name"}, Form::Of::list}};
+
+constexpr std::array lora_table{
+    Key{"rank", Count{1, 65'536}, required, "of each adapter", "16"},
+    Key{"targets", Structure{"a list of names", rows<names_forms>}, "[q_proj, v_proj]",
+        "the ends of the products' names", "[q_proj, k_proj, v_proj, o_proj]"},
+};
 
 constexpr std::array workload_table{
     Key{"model",
@@ -123,10 +133,12 @@ constexpr std::array workload_table{
     Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens per sample", "", of_model},
     Key{"pretraining_heads", Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads", "",
         of_model},
-    Key{"fused_attention", Flag{}, NetworkOptions{}.fused_attention,
+    Key{"fused_attention", Flag{}, "the network's: true by a config, but of T5 and MPT",
         "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
         "to memory",
         "", of_model},
+    Key{"lora", Map{rows<lora_table>}, "none",
+        "low-rank adapters beside products, which alone are trained", "{rank: 16}", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
@@ -271,11 +283,51 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
   for (const workload::Layer& layer : scenario.network->layers) {
     layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device,
                                 workload::known_attained()));
-    for (auto& tensor : layers.back().parameters) {
-      tensor.type = parameter_type_of(scenario.precision);
+    for (auto* tensors : {&layers.back().parameters, &layers.back().frozen}) {
+      for (auto& tensor : *tensors) tensor.type = parameter_type_of(scenario.precision);
     }
   }
   return layers;
+}
+
+constexpr AssumptionKind fuses_attention{
+    "{}: by scaled_dot_product_attention, as the network's program has it unless told; "
+    "workload.fused_attention says which"};
+
+constexpr AssumptionKind trains_adapters{
+    "{}: adapters of rank {}: {} of {} parameters are trained; steps with adapters were never "
+    "measured"};
+
+double parameters_of(const workload::Network& network) {
+  double count = 0;
+  for (const auto& tensor : workload::parameters(network)) {
+    count += static_cast<double>(tensor.count.value());
+  }
+  return count;
+}
+
+void add_adapters(Section& section, Scenario& scenario) {
+  const auto given = section.field("lora");
+  if (!given) return;
+  Section lora(section.map().map("lora"), lora_table);
+  workload::Adapters adapters{lora.get<std::uint64_t>("rank"), {"q_proj", "v_proj"}};
+  if (const auto targets = lora.field("targets")) {
+    adapters.targets.clear();
+    for (const Field& target : targets->list()) adapters.targets.push_back(target.text());
+  }
+  lora.finish();
+  auto adapted =
+      std::make_shared<workload::Network>(workload::with_adapters(*scenario.network, adapters));
+  if (adapted->layers.empty()) {
+    given->fail("targets no product of the network",
+                "set workload.lora.targets to the ends of names that paceline buckets shows");
+  }
+  scenario.assumptions.add(
+      {trains_adapters,
+       "lora",
+       {std::to_string(adapters.rank), fmt::format("{:.3g}", parameters_of(*adapted)),
+        fmt::format("{:.4g}", parameters_of(*scenario.network))}});
+  scenario.network = std::move(adapted);
 }
 
 void read_model(Section& section, const Field& device, Scenario& scenario) {
@@ -283,6 +335,10 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
   require_arithmetic(device, workload.device, scenario.precision);
   scenario.network = network_of(section);
   workload.name = scenario.network->name;
+  if (scenario.network->fuses_attention && !section.is_given("fused_attention")) {
+    scenario.assumptions.add({fuses_attention, "attention"});
+  }
+  add_adapters(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
   workload.layers = timed_layers(workload.batch_per_gpu, scenario);
@@ -310,7 +366,7 @@ std::shared_ptr<const workload::Network> network_of(Section& workload) {
   return load_network(workload.require("model"),
                       {.sequence = workload.find<std::uint64_t>("sequence"),
                        .pretraining_heads = workload.get<bool>("pretraining_heads"),
-                       .fused_attention = workload.get<bool>("fused_attention")});
+                       .fused_attention = workload.find<bool>("fused_attention")});
 }
 
 void require_arithmetic(const Field& named, const Device& device, Precision precision) {

@@ -65,8 +65,11 @@ Action attach_init(CommandOptions& app) {
   using namespace init_command;
   auto options = std::make_shared<Options>();
   init::Wishes& wishes = options->wishes;
-  app.add_option("--model", wishes.model, "The network: a shipped one, or a .yaml file.")
+  app.add_option("--model,--hf", wishes.model,
+                 "The network: a shipped one, a .yaml file, or a config.json of Hugging Face.")
       .suggests(shipped_models());
+  app.add_option("--sequence", wishes.sequence, "Tokens of a sample.");
+  app.add_option("--precision", wishes.precision, "fp32, tf32, amp, bf16 or fp16.");
   app.add_option("--batch", wishes.batch, "Samples per GPU and pass.");
   app.add_option("--device", wishes.device, "The GPU: a shipped one, or a .yaml file.")
       .suggests(shipped_device_names());
