@@ -44,7 +44,6 @@ NO_STRATEGY = "what was run is not told, or no strategy here"
 LOGGING = "times with logging, saving or sentences of differing length in them"
 DESCRIBED = "described beside the data (known_rows.py judges them)"
 ANOTHER_BATCH = "another micro-batch than the other rows of its model, or another optimizer than the one-GPU row"
-FROZEN = "frozen parameters (LoRA), which nothing describes"
 OFFLOAD = "parameters offloaded to the CPU, which nothing describes"
 FLOAT8 = "float8, which nothing describes"
 IN_BOX = "TensorFlow's parameter server in the box, which nothing describes"
@@ -93,7 +92,6 @@ LEFT_OUT = [
     ("lambdal", r"BERT.*box (2x3080|2x4090_v1|\dxA6000|2xA6000_v1|LambdaCloud_.*V100_16GB_v1),", SHIPPED),
     ("sparticlesteve", "^CNN3D", CONV3D),
     ("lai-proj", "", OFFLOAD),
-    ("vectorlm", "LoRA", FROZEN),
     ("torchtitan", "float8", FLOAT8),
     ("tensorpack", "parameter_server", IN_BOX),
     ("llm-foundry|OpenTau", "another batch|fused AdamW", ANOTHER_BATCH),

@@ -84,6 +84,8 @@ def figure(row):
     number, unit = row["throughput"], row["unit"]
     if unit in ("samples/s", "img/s", "sentences/s"):
         return f"throughput: {number} samples/s"
+    if unit == "tokens/s":
+        return f"throughput: {number} tokens/s"
     if unit == "s/step":
         return f"step: {number}s"
     if unit == "ms/step":
@@ -425,9 +427,28 @@ def nersc_cori(rows):
             sweep, points, one["source"].split(":")[0], inside="nvlink")
 
 
+def vectorlm_lora(rows):
+    """As its rows of full training that are described beside the data; PEFT's targets of Llama unless told: q_proj, v_proj."""
+    source = "VectorInstitute"
+    for tokens, batch in ((2048, 8), (4096, 4), (8192, 2)):
+        one = rows.one(source, model="LoRA", seq_len=f"^{tokens}$", gpus=1)
+        of = rows.of(source, model="LoRA", seq_len=f"^{tokens}$")
+        sweep, points = by_gpus(one, [row for row in of if row["gpus"] != "1"])
+        yield Scenario(
+            "vectorlm", f"lora-{tokens}", f"VectorLM Llama 3 8B, LoRA of rank 8, {tokens} tokens",
+            "FSDP FULL_SHARD by blocks of frozen parameters, with checkpoints and accumulation as the source's full training.",
+            sections({"model": "llama-3-8b", "sequence": tokens, "batch_per_gpu": batch, "precision": "bf16", "device": "a100-sxm4-80gb",
+                      "lora": {"rank": 8}, "single_gpu_throughput": figure(one).split(": ")[1], "single_gpu_wrapped": True},
+                     {"preset": "dgx-a100", "gpus_per_node": 4, "network": {"nics_per_node": 4}},
+                     {"strategy": "fsdp", "wrap": "blocks", "unsharded_accumulation": True, "gradient_accumulation": 4,
+                      "activation_checkpointing": "blocks", "optimizer": {"kind": "adam"}}, {"library": "nccl"}),
+            sweep, points, "VectorInstitute/vectorlm@9045f08:docs/reference_throughput.md", inside="nvlink")
+
+
 def every(training, tokens=50):
     """Scenarios, and the published rows."""
     rows = Rows(pathlib.Path(training))
     made = [*azure(rows), *sia(rows), *lambda_boxes(rows, tokens), *lambda_pictures(rows), *issues(rows),
-            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *horovod_2017_by_mpi(rows), *dlperf(rows), *nersc_cori(rows)]
+            *theano_mpi(rows), *cs336(rows), *horovod_2017(rows), *horovod_2017_by_mpi(rows), *dlperf(rows), *nersc_cori(rows),
+            *vectorlm_lora(rows)]
     return made, rows
