@@ -33,7 +33,7 @@ void llama_block(Layers& to, Config& config, const Llama& family) {
     to.rmsnorm("self_attn.k_norm", size, kv_heads);
   }
   to.elementwise("self_attn.rotary", q + kv, 1, "nothing");
-  to.attention("self_attn", heads, kv_heads, size);
+  to.attention("self_attn", heads, kv_heads, size, true);
   to.linear("self_attn.o_proj", q, hidden, family.out_bias);
   if (family.norms_twice) to.rmsnorm("post_attention_layernorm", hidden);
   to.elementwise("self_attn.add", hidden, 2);
@@ -122,7 +122,7 @@ void phi(Layers& to, Config& config) {
     to.linear("self_attn.k_proj", hidden, kv_heads * size, true);
     to.linear("self_attn.v_proj", hidden, kv_heads * size, true);
     to.elementwise("self_attn.rotary", hidden + kv_heads * size, 1, "nothing");
-    to.attention("self_attn", heads, kv_heads, size);
+    to.attention("self_attn", heads, kv_heads, size, true);
     to.linear("self_attn.dense", hidden, hidden, true);
     to.linear("mlp.fc1", hidden, middle, true);
     to.elementwise("mlp.activation_fn", middle);
@@ -148,7 +148,7 @@ void gpt2(Layers& to, Config& config) {
     to.below("transformer.h.{i}.");
     to.layernorm("ln_1", hidden);
     to.linear("attn.c_attn", hidden, 3 * hidden, true);
-    to.attention("attn", heads, heads, size);
+    to.attention("attn", heads, heads, size, true);
     to.linear("attn.c_proj", hidden, hidden, true);
     to.elementwise("attn.add", hidden, 2);
     to.layernorm("ln_2", hidden);
@@ -177,7 +177,7 @@ void gpt_neox(Layers& to, Config& config) {
     to.layernorm("post_attention_layernorm", hidden);
     to.linear("attention.query_key_value", hidden, 3 * hidden, bias);
     to.elementwise("attention.rotary", 2 * hidden, 1, "nothing");
-    to.attention("attention", heads, heads, size);
+    to.attention("attention", heads, heads, size, true);
     to.linear("attention.dense", hidden, hidden, bias);
     to.linear("mlp.dense_h_to_4h", hidden, middle, true);
     to.elementwise("mlp.act", middle);
@@ -213,7 +213,7 @@ void mpt(Layers& to, Config& config) {
     to.below("transformer.blocks.{i}.");
     to.layernorm("norm_1", hidden, bias);
     to.linear("attn.Wqkv", hidden, 3 * hidden, bias);
-    to.attention("attn", heads, heads, size);
+    to.attention("attn", heads, heads, size, true);
     to.linear("attn.out_proj", hidden, hidden, bias);
     to.elementwise("attn.add", hidden, 2);
     to.layernorm("norm_2", hidden, bias);
@@ -246,7 +246,7 @@ void opt(Layers& to, Config& config) {
     for (const char* part : {"q", "k", "v"}) {
       to.linear(fmt::format("self_attn.{}_proj", part), hidden, hidden, bias);
     }
-    to.attention("self_attn", heads, heads, size);
+    to.attention("self_attn", heads, heads, size, true);
     to.linear("self_attn.out_proj", hidden, hidden, bias);
     to.elementwise("self_attn.add", hidden, 2);
     to.layernorm("final_layer_norm", hidden);

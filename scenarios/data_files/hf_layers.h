@@ -79,9 +79,10 @@ class Layers {
   void rmsnorm(const std::string& name, Extent features, Extent heads = 1) {
     line("rmsnorm", name, "features: {}, rows: {}, per_row: {}", features, rows_, heads);
   }
-  void attention(const std::string& name, Extent heads, Extent kv_heads, Extent size) {
-    line("attention", name, "heads: {}, kv_heads: {}, head_size: {}, queries: {}", heads, kv_heads,
-         size, rows_);
+  void attention(const std::string& name, Extent heads, Extent kv_heads, Extent size,
+                 bool causal = false) {
+    line("attention", name, "heads: {}, kv_heads: {}, head_size: {}, queries: {}, causal: {}",
+         heads, kv_heads, size, rows_, causal);
   }
   void elementwise(const std::string& name, Extent features, Extent inputs = 1,
                    const char* keeps = nullptr) {

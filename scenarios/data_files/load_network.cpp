@@ -119,6 +119,7 @@ constexpr std::array attention_table{
     extent_key("head_size", "features of each"),
     Key{"kv_heads", Count{1, extent_max}, "those of heads",
         "of keys and values, if they are fewer"},
+    Key{"causal", Flag{}, false, "tokens look at none behind them: fused, half the work"},
     Key{"queries", tokens_type, "sequence", "tokens that look", "197"},
     Key{"keys", tokens_type, "those of queries", "tokens that are looked at", "sequence"},
 };
@@ -297,10 +298,14 @@ class LayerReader {
         {},
         ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
     layer.kept = {q * h + 2 * k * g, q * h, true};
+    const bool causal = flag("causal");
     if (fused_) {
-      // Five products in the backward, as the scores are computed again.
-      layer.cost = ModelledCost{
-          {Flops(f), read, 0}, {Flops(2.5 * f), 2 * read, 0}, workload::Work::fused_attention};
+      // Blocks of scores that are masked whole are skipped (FlashAttention-2: Dao, arXiv
+      // 2307.08691, section 3.1). Five products in the backward, as scores are computed again.
+      const double done = causal ? f / 2 : f;
+      layer.cost = ModelledCost{{Flops(done), read, 0},
+                                {Flops(2.5 * done), 2 * read, 0},
+                                workload::Work::fused_attention};
     } else {
       layer.kept.scores = heads * q * k;
     }

@@ -130,12 +130,12 @@ TEST(HuggingFace, ConfigsHaveTheParametersOfTheirModels) {
 
 // Of a token 2 FLOPs a weight of every product, the head's among them: 7,504,658,432 of Llama 3's
 // 8,030,261,248, which are all but the embedding's 128,256 x 4,096 and 65 norms of 4,096; and
-// 4 x 8,192 x 4,096 a layer of attention over 8,192 tokens.
+// 4 x 8,192 x 4,096 a layer of attention over 8,192 tokens, half of it masked.
 TEST(HuggingFace, ALlamaComputesWithEveryWeightButTheEmbeddings) {
   const double weights = 8'030'261'248.0 - 128'256.0 * 4096 - 65 * 4096;
   EXPECT_EQ(weights, 7'504'658'432.0);
   EXPECT_DOUBLE_EQ(forward_flops(network_of(published[1].config, 8192)),
-                   8192 * (2 * weights + 32 * 4.0 * 8192 * 4096));
+                   8192 * (2 * weights + 32 * 2.0 * 8192 * 4096));
 }
 
 // Eight heads of keys and values for 32 of queries: the forward reads Q and writes the result, of
