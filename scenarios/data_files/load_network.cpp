@@ -9,17 +9,11 @@
 
 #include "models/shipped_file.h"
 #include "scenarios/data_files/data_files.h"
+#include "scenarios/data_files/module_layer.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::loader {
 namespace {
-
-// What the backward of an elementwise layer or a pool reads from its forward.
-enum class Keeps { input, output, fp32_output, nothing };
-
-constexpr auto words_of(Keeps) {
-  return words_up_to<Keeps::nothing>("input", "output", "fp32_output", "nothing");
-}
 
 constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
 
@@ -118,9 +112,10 @@ constexpr std::array buffer_table{
 };
 
 // The keys of each kind of layer, the first of which names it. Where several do, the first counts.
-constexpr std::array<std::span<const Key>, 10> layer_kinds{
-    conv_table, linear_table,    batchnorm_table, layernorm_table, elementwise_table,
-    pool_table, embedding_table, attention_table, parameter_table, buffer_table};
+const std::array<std::span<const Key>, 11> layer_kinds{
+    conv_table,        linear_table, batchnorm_table, layernorm_table,
+    elementwise_table, pool_table,   embedding_table, attention_table,
+    parameter_table,   buffer_table, module_keys()};
 
 std::span<const Key> block_keys();  // of layers that are repeated
 
@@ -135,8 +130,9 @@ constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
                                           Form{Map{rows<attention_table>}},
                                           Form{Map{rows<parameter_table>}},
                                           Form{Map{rows<buffer_table>}},
+                                          Form{Map{module_keys}},
                                           Form{Map{block_keys}}};
-static_assert(layer_or_block_forms.size() == layer_kinds.size() + 1);
+static_assert(layer_or_block_forms.size() == std::tuple_size_v<decltype(layer_kinds)> + 1);
 
 std::span<const Form> layer_forms() {
   return std::span(layer_or_block_forms).first(layer_kinds.size());
@@ -293,6 +289,8 @@ class LayerReader {
     return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
   }
 
+  Layer module() { return read_module(layer_, name_, {fused_, first_}); }
+
   void finish() { layer_.finish(); }
 
  private:
@@ -306,11 +304,7 @@ class LayerReader {
   }
   bool flag(std::string_view key) { return layer_.get<bool>(key); }
   Kept keeps(Kept kept, Keeps unless_given) {
-    const Keeps which = layer_.find<Keeps>("keeps").value_or(unless_given);
-    kept.needs_input = which == Keeps::input;
-    kept.needs_output = which == Keeps::output || which == Keeps::fp32_output;
-    kept.is_wide = which == Keeps::fp32_output;
-    return kept;
+    return loader::keeps(kept, layer_.find<Keeps>("keeps").value_or(unless_given));
   }
   ParameterTensor tensor(const char* suffix, double count) const {
     return tensor(suffix, count, count);
@@ -338,11 +332,11 @@ class LayerReader {
   bool first_;
 };
 
-constexpr std::array layer_readers{&LayerReader::conv,        &LayerReader::linear,
-                                   &LayerReader::batchnorm,   &LayerReader::layernorm,
-                                   &LayerReader::elementwise, &LayerReader::pool,
-                                   &LayerReader::embedding,   &LayerReader::attention,
-                                   &LayerReader::parameter,   &LayerReader::buffer};
+constexpr std::array layer_readers{
+    &LayerReader::conv,      &LayerReader::linear,      &LayerReader::batchnorm,
+    &LayerReader::layernorm, &LayerReader::elementwise, &LayerReader::pool,
+    &LayerReader::embedding, &LayerReader::attention,   &LayerReader::parameter,
+    &LayerReader::buffer,    &LayerReader::module};
 
 constexpr std::array sample_table{
     Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
@@ -352,6 +346,7 @@ constexpr std::array sample_table{
 constexpr std::array network_file_table{
     schema_key("paceline.network/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
+    Key{"note", Text{"text"}, "none", "for its readers"},
     Key{"sample", Map{rows<sample_table>}, "", "what one is"},
     Key{"layers", Structure{"a list of layers", rows<list_forms>}, required, "in forward order",
         "[...]"},
@@ -390,6 +385,8 @@ class NetworkReader {
   }
 
   [[nodiscard]] std::vector<Layer> take() { return std::move(layers_); }
+  // Whether layers have costs of one sequence, which the file was written for.
+  [[nodiscard]] bool has_modules() const { return has_modules_; }
 
  private:
   void read_repeated(const Reader& map) {
@@ -418,6 +415,7 @@ class NetworkReader {
                          layers_.empty());
       Layer read = (reader.*layer_readers[i])();
       reader.finish();
+      has_modules_ |= layer_readers[i] == &LayerReader::module;
       if (repeating_) read.block = blocks_;
       return read;
     }
@@ -436,6 +434,7 @@ class NetworkReader {
   std::uint64_t sequence_;
   bool fused_;
   bool repeating_ = false;
+  bool has_modules_ = false;
   std::string counter_;
   std::uint32_t blocks_ = 0;  // that were read
   std::vector<Layer> layers_;
@@ -459,6 +458,11 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   if (options.pretraining_heads) {
     if (!heads) name.fail("has no pre-training heads", "leave out pretraining_heads");
     reader.read_list(*heads);
+  }
+  if (reader.has_modules() && options.sequence && sequence != default_sequence) {
+    name.fail(fmt::format("has modules that were described with sequences of {}, not {}",
+                          *default_sequence, sequence),
+              "leave out sequence, or describe the model with the other one");
   }
   network.layers = reader.take();
   const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {

@@ -272,7 +272,8 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
     layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device,
                                 workload::known_attained()));
     for (auto& tensor : layers.back().parameters) {
-      tensor.type = parameter_type_of(scenario.precision);
+      // A model of one's own may hold some in other types, which stay.
+      if (tensor.type == DataType::float32) tensor.type = parameter_type_of(scenario.precision);
     }
   }
   return layers;
