@@ -10,6 +10,7 @@
 #include "models/shipped_file.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/data_files/module_layer.h"
+#include "scenarios/data_files/parameter_list.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::loader {
@@ -474,6 +475,15 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   return network;
 }
 
+workload::Network read_list_of_parameters(const Field& name, const Document& list,
+                                          const NetworkOptions& options) {
+  if (options.pretraining_heads) {
+    name.fail("has no pre-training heads", "leave out pretraining_heads");
+  }
+  if (options.fused_attention) name.fail("has no attention", "leave out fused_attention");
+  return read_parameter_list(list, options.sequence);
+}
+
 }  // namespace
 
 std::span<const Key> network_file_keys() { return network_file_table; }
@@ -485,11 +495,16 @@ std::shared_ptr<const workload::Network> load_network(const Field& name,
   static thread_local std::map<std::pair<const Document*, NetworkOptions>,
                                std::shared_ptr<const workload::Network>>
       kept;
-  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
+  refuse_checkpoint_index(name);
+  const bool is_list = names_a_parameter_list(name.text());
+  const DocumentPtr document =
+      is_list ? parameter_list(name) : named_document(name, shipped_networks(), network_file_table);
   const std::pair key(document.get(), options);
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   if (kept.size() == kept_max) kept.clear();
-  auto network = std::make_shared<const workload::Network>(read_network(name, document, options));
+  auto network = std::make_shared<const workload::Network>(
+      is_list ? read_list_of_parameters(name, *document, options)
+              : read_network(name, document, options));
   kept.emplace(key, network);
   return network;
 }

@@ -11,6 +11,7 @@
 #include "models/training/ddp.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/data_files/parameter_list.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -78,6 +79,10 @@ Scenario scenario_of(const Options& options) {
        {"training.find_unused_parameters", when(options.find_unused_parameters, "true")},
        {"training.static_graph", when(options.static_graph, "true")},
        {"training.iteration", when(options.first_iteration, "first")}});
+  // Compute plays no part, and shapes alone do not always tell it.
+  if (loader::names_a_parameter_list(options.model)) {
+    values.set_given({{"workload.single_gpu_throughput", "1 samples/s"}});
+  }
   return scenario_of_options(values, {});
 }
 
@@ -88,7 +93,7 @@ int run(Options& options) {
   const auto buckets = ddp_buckets(tensors, ddp);
   if (!options.json.is_standard_output()) {
     write_text(std::cout, tensors, buckets);
-    Assumptions assumptions = scenario.assumptions;
+    Assumptions assumptions = scenario.network->from_shapes ? Assumptions{} : scenario.assumptions;
     assumptions.add(training::ddp_assumptions(ddp));
     write_assumptions(std::cout, assumptions.sentences());
   }
@@ -102,7 +107,8 @@ Action attach_buckets(CommandOptions& app) {
   using namespace buckets_command;
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model,
-                 "A shipped network by its name (paceline list models), or a network file.")
+                 "A shipped network by its name (paceline list models), or a network file, or a "
+                 "list of parameters (.txt).")
       .required()
       .reads_files("")
       .suggests(shipped_models);
