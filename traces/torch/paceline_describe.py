@@ -27,7 +27,7 @@ KINDS = {"batchnorm": ("batch_norm",), "layernorm": ("layer_norm", "group_norm",
          "fused_attention": ("scaled_dot_product",), "other": ("rnn", "lstm", "gru")}
 VIEWS = {"_unsafe_view", "unsafe_split", "unsafe_chunk"}  # that their signatures do not show
 KEEPS_OUTPUT = {"relu", "threshold", "tanh", "sigmoid", "exp", "sqrt", "rsqrt", "softmax",
-                "log_softmax"}
+                "safe_softmax", "log_softmax"}
 KEEPS_NOTHING = {"add", "sub", "rsub", "neg", "cat", "stack", "clone", "copy", "to_copy", "where",
                  "masked_fill", "index", "repeat", "roll", "flip", "tril", "triu"}
 KERNELS_MAX = 64  # of one call of a module that has none within it, such as an LSTM
@@ -139,7 +139,7 @@ class Watch(TorchDispatchMode):
         own = [layer for layer in self.layers if layer["module"] == last["module"]]
         first = next((i for i in range(len(own) - 2, -1, -1) if own[i]["kind"] == "attention"), 0)
         scores, between = own[first]["out"], own[first + 1:-1]
-        if not any(one["op"] == "softmax" and one["out"] == scores for one in between):
+        if not any(one["op"].endswith("softmax") and one["out"] == scores for one in between):
             return
         last.update({"in": own[first]["in"] + last["in"] - scores, "scores": scores,
                      "flops": own[first]["flops"] + last["flops"],
@@ -278,8 +278,10 @@ def describe(model: torch.nn.Module, example_batch: Any, path: str = "network.js
     batch = first.shape[0] if first is not None and first.dim() else 1
     watch = watch_forward(model, example_batch)
     entries = entries_of(watch, model, batch)
-    unseen = [entry["module"] for entry in entries if entry.get("kind") == "elementwise" and any(
-        len(tensor["shape"]) > 1 for tensor in entry.get("parameters", []))]
+    unseen = [entry["module"] for entry in entries
+              if entry.get("kind") == "elementwise" and entry["keeps"] != "nothing" and any(
+                  sum(size > 1 for size in tensor["shape"]) > 1
+                  for tensor in entry.get("parameters", []))]
     note = f"By paceline_describe.py with torch {torch.__version__}, of a batch of {batch}."
     if unseen:
         note += " Read element by element, as no product was seen: " + ", ".join(unseen)

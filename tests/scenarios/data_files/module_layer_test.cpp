@@ -97,7 +97,7 @@ TEST(ModuleLayers, MayHaveFusedAttention) {
   const auto fused =
       network_of_layers(R"({"module": "e", "kind": "fused_attention", )" + in_out, "one.json");
   const auto asked = network_of_layers(R"({"module": "e", "kind": "attention", )" + in_out,
-                                       "other.json", {.fused_attention = true});
+                                       "other.json", {{}, false, true});
   for (const workload::Network* network : {&fused, &asked}) {
     const auto& layer = network->layers.front();
     const auto& cost = std::get<workload::ModelledCost>(layer.cost);
@@ -134,11 +134,11 @@ TEST(ModuleLayers, AreRefusedAtTheirOwnLines) {
                          "paceline: mine.json:3:" + message);
   };
   buckets(R"({"module": "a", "kind": "linaer"})",
-          "24: kind \"linaer\" is not known; did you mean linear?");
-  buckets(R"({"module": "a", "flop": 3})", "17: unknown key \"flop\"; did you mean flops?");
+          "25: kind \"linaer\" is not known; did you mean linear?");
+  buckets(R"({"module": "a", "flop": 3})", "17: unknown key \"layers.flop\"; did you mean flops?");
   buckets(R"({"module": "a", "parameters": [{"name": "w", "shape": [10000000000, 10000000000]}]})",
-          "");
-  buckets(R"({"module": "a", "parameters": [{"name": "w"}]})", "");
+          "55: shape has more than 10^13 elements");
+  buckets(R"({"module": "a", "parameters": [{"name": "w"}]})", "32: layers.parameters.shape is missing");
 }
 
 // Costs are of the sequence that the model was described with.
