@@ -138,7 +138,8 @@ TEST(ModuleLayers, AreRefusedAtTheirOwnLines) {
   buckets(R"({"module": "a", "flop": 3})", "17: unknown key \"layers.flop\"; did you mean flops?");
   buckets(R"({"module": "a", "parameters": [{"name": "w", "shape": [10000000000, 10000000000]}]})",
           "55: shape has more than 10^13 elements");
-  buckets(R"({"module": "a", "parameters": [{"name": "w"}]})", "32: layers.parameters.shape is missing");
+  buckets(R"({"module": "a", "parameters": [{"name": "w"}]})",
+          "32: layers.parameters.shape is missing");
 }
 
 // Costs are of the sequence that the model was described with.
