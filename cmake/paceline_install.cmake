@@ -35,7 +35,7 @@ install(FILES "${completion}/fish" RENAME paceline.fish COMPONENT paceline
 # to be read and copied; the program finds them (scenarios/files/shipped_input.h).
 set(data "${CMAKE_INSTALL_DATADIR}/paceline")
 install(DIRECTORY scenarios/library DESTINATION "${data}/scenarios" COMPONENT paceline)
-install(FILES traces/torch/paceline_recorder.py DESTINATION "${data}/python" COMPONENT paceline)
+install(FILES traces/torch/paceline_recorder.py traces/torch/paceline_describe.py DESTINATION "${data}/python" COMPONENT paceline)
 set(doc "${CMAKE_INSTALL_DATADIR}/doc/paceline")
 install(FILES README.md CHANGELOG.md scenarios/SCHEMA.md scenarios/JOB.md scenarios/report/RESULT.md
         DESTINATION "${doc}" COMPONENT paceline)

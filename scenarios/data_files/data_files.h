@@ -26,9 +26,9 @@ struct NetworkOptions {
   friend auto operator<=>(const NetworkOptions&, const NetworkOptions&) = default;
 };
 
-// A network by the name of a shipped one, or by the path of a .yaml file (relative to the folder of
-// the document that names it). `name` is what messages point at.
-// Each thread keeps the last few: reading one takes longer than all else of a scenario.
+// A network by the name of a shipped one, or by the path of a .yaml or .json file or of a list of
+// parameters (.txt; relative to the folder of the document that names it). `name` is what messages
+// point at. Each thread keeps the last few: reading one takes longer than all else of a scenario.
 [[nodiscard]] std::shared_ptr<const workload::Network> load_network(const Field& name,
                                                                     const NetworkOptions& options);
 

@@ -11,17 +11,12 @@
 #include "models/shipped_file.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/data_files/hugging_face.h"
+#include "scenarios/data_files/module_layer.h"
+#include "scenarios/data_files/parameter_list.h"
 #include "scenarios/data_files/shipped.h"
 
 namespace paceline::loader {
 namespace {
-
-// What the backward of an elementwise layer or a pool reads from its forward.
-enum class Keeps { input, output, fp32_output, nothing };
-
-constexpr auto words_of(Keeps) {
-  return words_up_to<Keeps::nothing>("input", "output", "fp32_output", "nothing");
-}
 
 constexpr std::uint64_t extent_max = 1'000'000'000;  // of a layer in any one direction
 
@@ -135,21 +130,27 @@ constexpr std::array buffer_table{
 };
 
 // The keys of each kind of layer, the first of which names it. Where several do, the first counts.
-constexpr std::array<std::span<const Key>, 11> layer_kinds{
+const std::array<std::span<const Key>, 12> layer_kinds{
     conv_table, linear_table,    batchnorm_table, layernorm_table, rmsnorm_table, elementwise_table,
-    pool_table, embedding_table, attention_table, parameter_table, buffer_table};
+    pool_table, embedding_table, attention_table, parameter_table, buffer_table,  module_keys()};
 
 std::span<const Key> block_keys();  // of layers that are repeated
 
 // One of the kinds; with the last one a block.
-constexpr std::array layer_or_block_forms{
-    Form{Map{rows<conv_table>}},      Form{Map{rows<linear_table>}},
-    Form{Map{rows<batchnorm_table>}}, Form{Map{rows<layernorm_table>}},
-    Form{Map{rows<rmsnorm_table>}},   Form{Map{rows<elementwise_table>}},
-    Form{Map{rows<pool_table>}},      Form{Map{rows<embedding_table>}},
-    Form{Map{rows<attention_table>}}, Form{Map{rows<parameter_table>}},
-    Form{Map{rows<buffer_table>}},    Form{Map{block_keys}}};
-static_assert(layer_or_block_forms.size() == layer_kinds.size() + 1);
+constexpr std::array layer_or_block_forms{Form{Map{rows<conv_table>}},
+                                          Form{Map{rows<linear_table>}},
+                                          Form{Map{rows<batchnorm_table>}},
+                                          Form{Map{rows<layernorm_table>}},
+                                          Form{Map{rows<rmsnorm_table>}},
+                                          Form{Map{rows<elementwise_table>}},
+                                          Form{Map{rows<pool_table>}},
+                                          Form{Map{rows<embedding_table>}},
+                                          Form{Map{rows<attention_table>}},
+                                          Form{Map{rows<parameter_table>}},
+                                          Form{Map{rows<buffer_table>}},
+                                          Form{Map{module_keys}},
+                                          Form{Map{block_keys}}};
+static_assert(layer_or_block_forms.size() == std::tuple_size_v<decltype(layer_kinds)> + 1);
 
 std::span<const Form> layer_forms() {
   return std::span(layer_or_block_forms).first(layer_kinds.size());
@@ -322,6 +323,8 @@ class LayerReader {
     return {name_, {}, {{count, DataType::int64}}, ModelledCost{}};
   }
 
+  Layer module() { return read_module(layer_, name_, {fused_, first_}); }
+
   void finish() { layer_.finish(); }
 
  private:
@@ -339,11 +342,7 @@ class LayerReader {
   }
   bool flag(std::string_view key) { return layer_.get<bool>(key); }
   Kept keeps(Kept kept, Keeps unless_given) {
-    const Keeps which = layer_.find<Keeps>("keeps").value_or(unless_given);
-    kept.needs_input = which == Keeps::input;
-    kept.needs_output = which == Keeps::output || which == Keeps::fp32_output;
-    kept.is_wide = which == Keeps::fp32_output;
-    return kept;
+    return loader::keeps(kept, layer_.find<Keeps>("keeps").value_or(unless_given));
   }
   ParameterTensor tensor(const char* suffix, double count) const {
     return tensor(suffix, count, count);
@@ -375,7 +374,7 @@ constexpr std::array layer_readers{
     &LayerReader::conv,      &LayerReader::linear,    &LayerReader::batchnorm,
     &LayerReader::layernorm, &LayerReader::rmsnorm,   &LayerReader::elementwise,
     &LayerReader::pool,      &LayerReader::embedding, &LayerReader::attention,
-    &LayerReader::parameter, &LayerReader::buffer};
+    &LayerReader::parameter, &LayerReader::buffer,    &LayerReader::module};
 
 constexpr std::array sample_table{
     Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
@@ -386,6 +385,7 @@ constexpr std::array sample_table{
 constexpr std::array network_file_table{
     schema_key("paceline.network/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "my-network"},
+    Key{"note", Text{"text"}, "none", "for its readers"},
     Key{"sample", Map{rows<sample_table>}, "", "what one is"},
     Key{"fused_attention", Flag{}, false,
         "unless a scenario says: as the network's program has it"},
@@ -433,6 +433,8 @@ class NetworkReader {
   }
 
   [[nodiscard]] std::vector<Layer> take() { return std::move(layers_); }
+  // Whether layers have costs of one sequence, which the file was written for.
+  [[nodiscard]] bool has_modules() const { return has_modules_; }
 
  private:
   void read_repeated(const Reader& map) {
@@ -461,6 +463,7 @@ class NetworkReader {
                          layers_.empty());
       Layer read = (reader.*layer_readers[i])();
       reader.finish();
+      has_modules_ |= layer_readers[i] == &LayerReader::module;
       if (repeating_) read.block = blocks_;
       return read;
     }
@@ -479,6 +482,7 @@ class NetworkReader {
   std::uint64_t sequence_;
   bool fused_;
   bool repeating_ = false;
+  bool has_modules_ = false;
   std::string counter_;
   std::uint32_t blocks_ = 0;  // that were read
   std::vector<Layer> layers_;
@@ -527,6 +531,11 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
     if (!heads) name.fail("has no pre-training heads", "leave out pretraining_heads");
     reader.read_list(*heads);
   }
+  if (reader.has_modules() && options.sequence && sequence != default_sequence) {
+    name.fail(fmt::format("has modules that were described with sequences of {}, not {}",
+                          *default_sequence, sequence),
+              "leave out sequence, or describe the model with the other one");
+  }
   network.layers = reader.take();
   const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
     return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
@@ -535,6 +544,15 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
     name.fail("has no attention", "leave out fused_attention");
   }
   return network;
+}
+
+workload::Network read_list_of_parameters(const Field& name, const Document& list,
+                                          const NetworkOptions& options) {
+  if (options.pretraining_heads) {
+    name.fail("has no pre-training heads", "leave out pretraining_heads");
+  }
+  if (options.fused_attention) name.fail("has no attention", "leave out fused_attention");
+  return read_parameter_list(list, options.sequence);
 }
 
 }  // namespace
@@ -548,11 +566,16 @@ std::shared_ptr<const workload::Network> load_network(const Field& name,
   static thread_local std::map<std::pair<const Document*, NetworkOptions>,
                                std::shared_ptr<const workload::Network>>
       kept;
-  const DocumentPtr document = named_document(name, shipped_networks(), network_file_table);
+  refuse_checkpoint_index(name);
+  const bool is_list = names_a_parameter_list(name.text());
+  const DocumentPtr document =
+      is_list ? parameter_list(name) : named_document(name, shipped_networks(), network_file_table);
   const std::pair key(document.get(), options);
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   if (kept.size() == kept_max) kept.clear();
-  auto network = std::make_shared<const workload::Network>(read_network(name, document, options));
+  auto network = std::make_shared<const workload::Network>(
+      is_list ? read_list_of_parameters(name, *document, options)
+              : read_network(name, document, options));
   kept.emplace(key, network);
   return network;
 }

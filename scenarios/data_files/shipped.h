@@ -21,9 +21,9 @@ namespace paceline::loader {
 
 [[nodiscard]] std::vector<std::string> names_of(std::span<const ShippedFile> files);
 
-// The document that a field names: one of the shipped files, or a .yaml file beside the document
-// the field is in. Throws InputError when there is neither (naming the nearest), or for another
-// schema or keys than the table's. Parsed once per thread and name.
+// The document that a field names: one of the shipped files, or a .yaml or .json file beside the
+// document the field is in. Throws InputError when there is neither (naming the nearest), or for
+// another schema or keys than the table's. Parsed once per thread and name.
 [[nodiscard]] DocumentPtr named_document(const Field& name, std::span<const ShippedFile> shipped,
                                          std::span<const Key> table);
 

@@ -327,6 +327,7 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
   Workload& workload = scenario.workload;
   const workload::OneGpu run = one_gpu_of(workload.batch_per_gpu, scenario);
   double factor = 1, spread = one_gpu_spread(run);
+  if (run.network.from_shapes) spread = std::hypot(spread, workload::from_shapes_spread);
   if (!others.empty()) {
     std::vector<workload::KnownStep> known;
     for (const MeasuredOn& one : others) known.push_back(known_step(one, scenario));

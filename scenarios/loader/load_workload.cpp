@@ -85,7 +85,8 @@ constexpr std::array workload_table{
     Key{"model",
         Text{"a name, or a file", shipped_networks},
         "none",
-        "a shipped network, or a `.yaml` file of schema `paceline.network/1` beside the scenario",
+        "a shipped network; or, beside the scenario, a `.yaml` or `.json` file of schema "
+        "`paceline.network/1`, or a `.txt` list of parameters, a name and a shape a line",
         "resnet50",
         {},
         {"layers", "trace"}},
@@ -130,7 +131,9 @@ constexpr std::array workload_table{
         "`{compute: amp, gradient: fp16}`: fp32 parameters and buckets whose gradients are cast "
         "for the wire. Parameters of fp32, tf32 and amp are fp32",
         "amp"},
-    Key{"sequence", Count{1, 1'000'000}, "the network's", "tokens per sample", "", of_model},
+    Key{"sequence", Count{1, 1'000'000}, "the network's",
+        "tokens per sample; of a list of parameters the rows that each matrix multiplies, else 1",
+        "", of_model},
     Key{"pretraining_heads", Flag{}, NetworkOptions{}.pretraining_heads, "BERT's heads", "",
         of_model},
     Key{"fused_attention", Flag{}, "the network's: true by a config, but of T5 and MPT",
@@ -284,7 +287,10 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
     layers.push_back(time_layer(layer, batch, scenario.precision, scenario.workload.device,
                                 workload::known_attained()));
     for (auto* tensors : {&layers.back().parameters, &layers.back().frozen}) {
-      for (auto& tensor : *tensors) tensor.type = parameter_type_of(scenario.precision);
+      for (auto& tensor : *tensors) {
+        // A model of one's own may hold some in other types, which stay.
+        if (tensor.type == DataType::float32) tensor.type = parameter_type_of(scenario.precision);
+      }
     }
   }
   return layers;
@@ -296,8 +302,7 @@ constexpr AssumptionKind fuses_attention{
 
 constexpr AssumptionKind trains_adapters{
     "{}: adapters of rank {}: {} of {} parameters are trained; beside the one published source, "
-    "what "
-    "a step gains by them is predicted 14 to 21 % too large"};
+    "what a step gains by them is predicted 14 to 21 % too large"};
 
 double parameters_of(const workload::Network& network) {
   double count = 0;
@@ -331,6 +336,43 @@ void add_adapters(Section& section, Scenario& scenario) {
   scenario.network = std::move(adapted);
 }
 
+constexpr AssumptionKind from_shapes_alone{
+    "{}: from shapes alone: each matrix multiplies {} of a sample, and {} looked up; what has no "
+    "parameters is left out (products of attention, activations, a head that shares its weight), "
+    "so steps take longer; to settle it, describe the model by paceline_describe.py, or give "
+    "workload.single_gpu_throughput",
+    true};
+constexpr AssumptionKind divided_by_shapes{
+    "{}: from shapes alone: the measured step is divided among the layers as each matrix "
+    "multiplies "
+    "{} of a sample, and {} looked up; larger weights count by their elements; to settle it, "
+    "describe the model by paceline_describe.py",
+    true};
+
+// Refuses weights whose work shapes do not tell, unless the step was measured.
+void assume_from_shapes(Section& section, Scenario& scenario) {
+  const auto& shapes = scenario.network->from_shapes;
+  if (!shapes) return;
+  const bool is_measured =
+      section.is_given("single_gpu_throughput") || section.is_given("measured_on");
+  if (!is_measured && !shapes->without_output_size.empty()) {
+    section.require("model").fail(
+        fmt::format("has {}, whose work depends on the size of its output, which no list has",
+                    shapes->without_output_size),
+        "give single_gpu_throughput, or describe the model by paceline_describe.py");
+  }
+  const std::uint64_t rows = scenario.network->sequence;
+  std::string looked_up = shapes->looked_up.empty() ? "none" : shapes->looked_up.front();
+  if (shapes->looked_up.size() > 1) {
+    looked_up += fmt::format(" and {} more", shapes->looked_up.size() - 1);
+  }
+  scenario.assumptions.add({is_measured ? divided_by_shapes : from_shapes_alone,
+                            "compute",
+                            {rows > 1 ? fmt::format("{} rows", rows) : "one row",
+                             looked_up + (shapes->looked_up.size() > 1 ? " are" : " is")}});
+  scenario.workload.activations.reset();
+}
+
 void read_model(Section& section, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
@@ -343,6 +385,7 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
   workload.layers = timed_layers(workload.batch_per_gpu, scenario);
+  assume_from_shapes(section, scenario);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ if "$paceline" run no-such-scenario 2>"$folder/err"; then fail "a scenario that 
 
 for file in bash-completion/completions/paceline zsh/vendor-completions/_paceline \
   fish/vendor_completions.d/paceline.fish doc/paceline/copyright doc/paceline/SCHEMA.md \
-  paceline/python/paceline_recorder.py; do
+  paceline/python/paceline_recorder.py paceline/python/paceline_describe.py; do
   [[ -s $prefix/share/$file ]] || fail "share/$file is missing"
 done
 if grep -rlF "$build" "$prefix/lib" "$prefix/share" --include=*.cmake --include=*.py; then

@@ -12,6 +12,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
 #include "scenarios/data_files/hugging_face.h"
+#include "scenarios/data_files/parameter_list.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -81,6 +82,10 @@ Scenario scenario_of(const Options& options) {
        {"training.find_unused_parameters", when(options.find_unused_parameters, "true")},
        {"training.static_graph", when(options.static_graph, "true")},
        {"training.iteration", when(options.first_iteration, "first")}});
+  // Compute plays no part, and shapes alone do not always tell it.
+  if (loader::names_a_parameter_list(options.model)) {
+    values.set_given({{"workload.single_gpu_throughput", "1 samples/s"}});
+  }
   return scenario_of_options(values, {});
 }
 
@@ -91,7 +96,7 @@ int run(Options& options) {
   const auto buckets = ddp_buckets(tensors, ddp);
   if (!options.json.is_standard_output()) {
     write_text(std::cout, tensors, buckets);
-    Assumptions assumptions = scenario.assumptions;
+    Assumptions assumptions = scenario.network->from_shapes ? Assumptions{} : scenario.assumptions;
     assumptions.add(training::ddp_assumptions(ddp));
     write_assumptions(std::cout, assumptions.sentences());
   }
@@ -105,7 +110,8 @@ Action attach_buckets(CommandOptions& app) {
   using namespace buckets_command;
   auto options = std::make_shared<Options>();
   app.add_option("model", options->model,
-                 "A shipped network by its name (paceline list models), or a network file.")
+                 "A shipped network by its name (paceline list models), or a network file, or a "
+                 "list of parameters (.txt).")
       .required()
       .reads_files("")
       .suggests(shipped_models);
