@@ -82,7 +82,10 @@ inline constexpr double host_spread = 0.5;
 
 // Of these layers. Of what a layer takes 0.45 is its forward's, as much its backward's, and the
 // rest its part of the optimizer: measured of five networks beside an H100 (tests/gpu/RESULTS.md).
-[[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained);
+// Of a compiled network a layer launches a kernel in forward and two in backward, of CUDA graphs
+// the first one a graph in each; its optimizer is not compiled.
+[[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained,
+                                   Launching launching);
 
 // A step of one GPU without a wrapper. nullopt for its optimizer: none is counted.
 struct OneGpu {

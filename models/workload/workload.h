@@ -32,7 +32,15 @@ struct BufferTensor {
 };
 
 // What a pass's arithmetic is, at rates of its own (attained.h), or memory traffic alone.
-enum class Work { traffic, convolution, grouped_convolution, product, attention, fused_attention };
+enum class Work {
+  traffic,
+  convolution,
+  grouped_convolution,
+  product,
+  attention,
+  compiled_attention,  // masks, scales and dropout are in the kernel of the softmax
+  fused_attention
+};
 
 // What one pass of a layer costs: arithmetic and memory traffic. LAYERS.md has the rule per kind.
 struct PassCost {
@@ -74,12 +82,17 @@ struct Layer {
   std::variant<ModelledCost, GivenTime> cost;
   Kept kept = {};
   Block block = {};
+  bool launched_before = false;  // with a layer before it (compiled.h)
 };
+
+// What a host launches: each operation's kernels, those of a compiled graph, or CUDA graphs.
+enum class Launching { eager, compiled, graphs };
 
 struct Network {
   std::string name;
   std::vector<Layer> layers;
   std::uint64_t sequence = 0;  // tokens of a sample; 0: it has none
+  Launching launching = Launching::eager;
 };
 
 // All tensors in registration order.
@@ -146,6 +159,7 @@ struct TimedLayer {
   Block block = {};
   bool has_kernels = true;       // of its own, which the host launches
   std::uint32_t recomputed = 0;  // layers whose forward runs again in its backward
+  bool launched_before = false;  // has kernels, which the host launches with a layer's before it
 };
 
 // What a host's thread takes to launch a step's kernels on its GPU, which runs what was launched

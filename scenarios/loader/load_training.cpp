@@ -89,7 +89,10 @@ void load_host(Section& training, Scenario& scenario) {
   scenario.host_given = {given.has_value(), hook.has_value(), call.has_value()};
   if (scenario.models_host()) {
     const training::HookTimes& hooks = scenario.strategy->hooks;
-    if (!given) launches = launches_of(scenario.workload.layers, workload::known_attained());
+    if (!given) {
+      launches = launches_of(scenario.workload.layers, workload::known_attained(),
+                             scenario.network->launching);
+    }
     if (!hook) host.per_unit = hooks.per_unit;
     host.per_gradient = hook.value_or(hooks.per_gradient);
     host.per_call = call.value_or(hooks.per_call);

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 #include "models/shipped_file.h"
 #include "models/workload/activations.h"
 #include "models/workload/attained.h"
+#include "models/workload/compiled.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
@@ -64,12 +67,14 @@ constexpr Needs of_measured{"single_gpu_throughput"};
 // Layers have the times of one device; speeds are of what a network's options make of its layers,
 // too, and are carried over to other devices (load_one_gpu.cpp).
 constexpr Owners of_device{{"device"}, {}, Owners::Then::refused};
-constexpr Owners of_speed{
-    {"device", "precision", "model", "sequence", "pretraining_heads", "fused_attention"},
+constexpr Owners of_speed{{"device", "precision", "model", "sequence", "pretraining_heads",
+                           "fused_attention", "compile", "cuda_graphs"},
+                          {},
+                          Owners::Then::carried};
+constexpr Owners of_network{
+    {"model", "sequence", "pretraining_heads", "fused_attention", "compile", "cuda_graphs"},
     {},
     Owners::Then::carried};
-constexpr Owners of_network{
-    {"model", "sequence", "pretraining_heads", "fused_attention"}, {}, Owners::Then::carried};
 
 constexpr std::array workload_table{
     Key{"model",
@@ -126,6 +131,15 @@ constexpr std::array workload_table{
     Key{"fused_attention", Flag{}, NetworkOptions{}.fused_attention,
         "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
         "to memory",
+        "", of_model},
+    Key{"compile", Flag{}, false,
+        "torch.compile: elementwise layers, norms and pools that follow one another run as one "
+        "kernel, products as before, and the host launches fewer kernels "
+        "(models/workload/compiled.h)",
+        "", of_model},
+    Key{"cuda_graphs", Flag{}, false,
+        "kernels in CUDA graphs (make_graphed_callables; with `compile` its mode "
+        "reduce-overhead): the host launches a pass's forward at once, and so its backward",
         "", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
@@ -278,11 +292,37 @@ std::vector<TimedLayer> timed_layers(std::uint32_t batch, const Scenario& scenar
   return layers;
 }
 
+using NetworkPtr = std::shared_ptr<const workload::Network>;
+
+// One object for equal networks, as load_network() has them.
+template <auto Change>
+NetworkPtr changed(const NetworkPtr& network) {
+  constexpr std::size_t kept_max = 4;
+  thread_local std::map<NetworkPtr, NetworkPtr> kept;
+  if (kept.size() == kept_max && !kept.contains(network)) kept.clear();
+  NetworkPtr& made = kept[network];
+  if (!made) made = std::make_shared<const workload::Network>(Change(*network));
+  return made;
+}
+
+constexpr AssumptionKind compiled_network{
+    "{}: torch.compile runs elementwise layers, norms and pools that follow one another as one "
+    "kernel; an operation of several kernels that the network's file has as one layer gains more "
+    "than is predicted; memory is as without it, and graphs are not split at DDP's buckets"};
+constexpr AssumptionKind graphed_network{
+    "{}: the host launches one CUDA graph for a forward and one for a backward; never measured"};
+
+void assume_compiled(Section& section, Scenario& scenario) {
+  if (section.get<bool>("compile")) scenario.assumptions.add({compiled_network, "compute"});
+  if (section.get<bool>("cuda_graphs")) scenario.assumptions.add({graphed_network, "host"});
+}
+
 void read_model(Section& section, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
   scenario.network = network_of(section);
   workload.name = scenario.network->name;
+  assume_compiled(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
   workload.layers = timed_layers(workload.batch_per_gpu, scenario);
@@ -307,10 +347,13 @@ Precisions precisions_of(Section& workload) {
 }
 
 std::shared_ptr<const workload::Network> network_of(Section& workload) {
-  return load_network(workload.require("model"),
-                      {.sequence = workload.find<std::uint64_t>("sequence"),
-                       .pretraining_heads = workload.get<bool>("pretraining_heads"),
-                       .fused_attention = workload.get<bool>("fused_attention")});
+  NetworkPtr network = load_network(workload.require("model"),
+                                    {.sequence = workload.find<std::uint64_t>("sequence"),
+                                     .pretraining_heads = workload.get<bool>("pretraining_heads"),
+                                     .fused_attention = workload.get<bool>("fused_attention")});
+  if (workload.get<bool>("compile")) network = changed<workload::compiled>(network);
+  if (workload.get<bool>("cuda_graphs")) network = changed<workload::in_graphs>(network);
+  return network;
 }
 
 void require_arithmetic(const Field& named, const Device& device, Precision precision) {
