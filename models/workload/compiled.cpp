@@ -58,4 +58,15 @@ Network in_graphs(const Network& network) {
   return made;
 }
 
+Network channels_last(const Network& network) {
+  Network made = network;
+  for (Layer& layer : made.layers) {
+    auto* const cost = std::get_if<ModelledCost>(&layer.cost);
+    if (cost != nullptr && cost->work == Work::convolution) {
+      cost->work = Work::channels_last_convolution;
+    }
+  }
+  return made;
+}
+
 }  // namespace paceline::workload

@@ -26,4 +26,8 @@ namespace paceline::workload {
 // torch/_inductor/cudagraph_trees.py (mode reduce-overhead).
 [[nodiscard]] Network in_graphs(const Network& network);
 
+// The network with the tensors of its convolutions laid out with channels side by side, which those
+// in groups gain nothing from (attained.h).
+[[nodiscard]] Network channels_last(const Network& network);
+
 }  // namespace paceline::workload

@@ -35,6 +35,7 @@ struct BufferTensor {
 enum class Work {
   traffic,
   convolution,
+  channels_last_convolution,
   grouped_convolution,
   product,
   attention,
@@ -85,6 +86,8 @@ struct Layer {
   bool launched_before = false;  // with a layer before it (compiled.h)
 };
 
+[[nodiscard]] bool is_attention(const Layer& layer);
+
 // What a host launches: each operation's kernels, those of a compiled graph, or CUDA graphs.
 enum class Launching { eager, compiled, graphs };
 
@@ -130,10 +133,13 @@ struct Device {
 // The time of an elementwise kernel over `traffic` bytes: memory's, but at least small_kernel_time.
 [[nodiscard]] Seconds kernel_time(const Device& device, Bytes traffic);
 
-enum class OptimizerKind { sgd, sgd_momentum, adam };
+// adam8bit: states of one byte, in blocks of 256 with a scale of fp32 each, those of tensors of
+// fewer than 4096 elements in fp32 (bitsandbytes 0.45, optim/optimizer.py: min_8bit_size,
+// init_state of Optimizer2State); one kernel a tensor.
+enum class OptimizerKind { sgd, sgd_momentum, adam, adam8bit };
 
 constexpr auto words_of(OptimizerKind) {
-  return words_up_to<OptimizerKind::adam>("sgd", "sgd_momentum", "adam");
+  return words_up_to<OptimizerKind::adam8bit>("sgd", "sgd_momentum", "adam", "adam8bit");
 }
 
 struct Optimizer {
@@ -142,6 +148,9 @@ struct Optimizer {
   // ZeRO, section 3.1). Else states are of their parameter's type.
   bool fp32_master = false;
   bool fused = false;  // one kernel reads and writes each number once
+  // A moving average of the parameters in fp32, made by a kernel of its own (PyTorch 2.6,
+  // torch/optim/swa_utils.py, get_ema_multi_avg_fn: _foreach_lerp_).
+  bool ema = false;
 };
 
 [[nodiscard]] bool has_fp32_copy(const Optimizer& optimizer, DataType type);
@@ -160,6 +169,7 @@ struct TimedLayer {
   bool has_kernels = true;       // of its own, which the host launches
   std::uint32_t recomputed = 0;  // layers whose forward runs again in its backward
   bool launched_before = false;  // has kernels, which the host launches with a layer's before it
+  bool is_attention = false;
 };
 
 // What a host's thread takes to launch a step's kernels on its GPU, which runs what was launched

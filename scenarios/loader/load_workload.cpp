@@ -71,10 +71,16 @@ constexpr Owners of_speed{{"device", "precision", "model", "sequence", "pretrain
                            "fused_attention", "compile", "cuda_graphs"},
                           {},
                           Owners::Then::carried};
-constexpr Owners of_network{
-    {"model", "sequence", "pretraining_heads", "fused_attention", "compile", "cuda_graphs"},
-    {},
-    Owners::Then::carried};
+constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention", "compile",
+                             "cuda_graphs", "memory_format"},
+                            {},
+                            Owners::Then::carried};
+
+// PyTorch's names.
+enum class MemoryFormat { contiguous, channels_last };
+constexpr auto words_of(MemoryFormat) {
+  return words_up_to<MemoryFormat::channels_last>("contiguous", "channels_last");
+}
 
 constexpr std::array workload_table{
     Key{"model",
@@ -140,6 +146,10 @@ constexpr std::array workload_table{
     Key{"cuda_graphs", Flag{}, false,
         "kernels in CUDA graphs (make_graphed_callables; with `compile` its mode "
         "reduce-overhead): the host launches a pass's forward at once, and so its backward",
+        "", of_model},
+    Key{"memory_format", OneOf{texts_of<MemoryFormat>}, value_of(MemoryFormat::contiguous),
+        "channels_last: tensors of convolutions lie as tensor cores of 16 bits read them, and are "
+        "not transposed before and after each",
         "", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
@@ -309,10 +319,15 @@ constexpr AssumptionKind compiled_network{
     "{}: torch.compile runs elementwise layers, norms and pools that follow one another as one "
     "kernel; an operation of several kernels that the network's file has as one layer gains more "
     "than is predicted; memory is as without it, and graphs are not split at DDP's buckets"};
+constexpr AssumptionKind channels_last_network{
+    "{}: convolutions at 16 bits with channels last are modelled by the steps of two sources"};
 constexpr AssumptionKind graphed_network{
     "{}: the host launches one CUDA graph for a forward and one for a backward; never measured"};
 
-void assume_compiled(Section& section, Scenario& scenario) {
+void assume_changed(Section& section, Scenario& scenario) {
+  if (section.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
+    scenario.assumptions.add({channels_last_network, "compute"});
+  }
   if (section.get<bool>("compile")) scenario.assumptions.add({compiled_network, "compute"});
   if (section.get<bool>("cuda_graphs")) scenario.assumptions.add({graphed_network, "host"});
 }
@@ -322,7 +337,7 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
   require_arithmetic(device, workload.device, scenario.precision);
   scenario.network = network_of(section);
   workload.name = scenario.network->name;
-  assume_compiled(section, scenario);
+  assume_changed(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
   workload.layers = timed_layers(workload.batch_per_gpu, scenario);
@@ -351,6 +366,9 @@ std::shared_ptr<const workload::Network> network_of(Section& workload) {
                                     {.sequence = workload.find<std::uint64_t>("sequence"),
                                      .pretraining_heads = workload.get<bool>("pretraining_heads"),
                                      .fused_attention = workload.get<bool>("fused_attention")});
+  if (workload.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
+    network = changed<workload::channels_last>(network);
+  }
   if (workload.get<bool>("compile")) network = changed<workload::compiled>(network);
   if (workload.get<bool>("cuda_graphs")) network = changed<workload::in_graphs>(network);
   return network;
