@@ -87,8 +87,9 @@ inline constexpr double host_spread = 0.5;
 
 // Of these layers. Of what a layer takes 0.45 is its forward's, as much its backward's, and the
 // rest its part of the optimizer: measured of five networks beside an H100 (tests/gpu/RESULTS.md).
-// Of a compiled network a layer launches a kernel in forward and two in backward, of CUDA graphs
-// the first one a graph in each; its optimizer is not compiled.
+// A compiled network has fewer launches that take as long: 20 to 44 us, eager ones 21 to 42
+// (tests/gpu/results/host-costs-h100.json). Of CUDA graphs the first layer launches one in each
+// pass forward and backward. No optimizer is compiled.
 [[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained,
                                    Launching launching);
 

@@ -140,8 +140,7 @@ constexpr std::array workload_table{
         "", of_model},
     Key{"compile", Flag{}, false,
         "torch.compile: elementwise layers, norms and pools that follow one another run as one "
-        "kernel, products as before, and the host launches fewer kernels "
-        "(models/workload/compiled.h)",
+        "kernel with one launch, products as before (models/workload/compiled.h)",
         "", of_model},
     Key{"cuda_graphs", Flag{}, false,
         "kernels in CUDA graphs (make_graphed_callables; with `compile` its mode "
@@ -323,7 +322,8 @@ constexpr AssumptionKind channels_last_network{
     "{}: convolutions at 16 bits with channels last are judged to attain 2.5 times what others do, "
     "not learnt from measured steps"};
 constexpr AssumptionKind graphed_network{
-    "{}: the host launches one CUDA graph for a forward and one for a backward; never measured"};
+    "{}: the host launches one CUDA graph for a forward and one for a backward; steps of small "
+    "batches, whose kernels have a least time, gain less than is predicted"};
 
 void assume_changed(Section& section, Scenario& scenario) {
   if (section.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
