@@ -319,8 +319,7 @@ constexpr AssumptionKind compiled_network{
     "kernel; an operation of several kernels that the network's file has as one layer gains more "
     "than is predicted; memory is as without it, and graphs are not split at DDP's buckets"};
 constexpr AssumptionKind channels_last_network{
-    "{}: convolutions at 16 bits with channels last are judged to attain 2.5 times what others do, "
-    "not learnt from measured steps"};
+    "{}: convolutions at 16 bits with channels last are modelled by the steps of two sources"};
 constexpr AssumptionKind graphed_network{
     "{}: the host launches one CUDA graph for a forward and one for a backward; steps of small "
     "batches, whose kernels have a least time, gain less than is predicted"};
