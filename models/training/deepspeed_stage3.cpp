@@ -23,7 +23,7 @@ std::vector<Visit> visits_of(std::span<const TimedLayer> layers,
   add(std::nullopt, VisitKind::forward);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) add(layer, VisitKind::forward);
   add(std::nullopt, VisitKind::backward);
-  auto segments = workload::segments_of(workload::blocks_of(layers), checkpoints);
+  auto segments = workload::segments_of(layers, checkpoints);
   for (std::size_t layer = layers.size(); layer-- > 0;) {
     if (!segments.empty() && segments.back().end == layer + 1) {
       for (std::size_t i = segments.back().begin; i <= layer; ++i) add(i, VisitKind::recompute);
@@ -195,8 +195,7 @@ std::vector<Seconds> backwards_of(const StrategyRequest& request) {
   const std::vector<TimedLayer>& layers = request.workload.layers;
   std::vector<Seconds> times;
   for (const TimedLayer& layer : layers) times.push_back(layer.backward);
-  for (const auto& segment :
-       workload::segments_of(workload::blocks_of(layers), request.common.checkpoints)) {
+  for (const auto& segment : workload::segments_of(std::span(layers), request.common.checkpoints)) {
     for (std::size_t i = segment.begin; i < segment.end; ++i) {
       times[segment.end - 1] -= layers[i].forward;
     }

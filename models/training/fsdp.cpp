@@ -434,7 +434,7 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
     return Refusal{"finds no blocks in " + request.workload.name, "take wrap: layers"};
   }
   const auto borders = unit_borders(request);
-  for (const auto& segment : workload::segments_of(blocks, request.common.checkpoints)) {
+  for (const auto& segment : workload::segments_of(layers, request.common.checkpoints)) {
     const auto inside = std::ranges::upper_bound(borders, segment.begin);
     if (inside == borders.end() || *inside >= segment.end) continue;
     return Refusal{"recomputes within a unit, and some checkpoints hold layers of several units",

@@ -50,19 +50,28 @@ constexpr std::array keys_of_all{
         settings::value_of(ActivationCheckpointing::none),
         "blocks: of the network's blocks only the inputs are kept, and their forward is run again "
         "in the backward, which single_gpu_throughput then is measured with. Blocks are what a "
-        "network's file repeats; of `layers` each is one"},
+        "network's file repeats; of `layers` each is one. attention: of each attention Q, K and V "
+        "are kept, and its products and softmax are run again"},
     Key{"blocks_per_checkpoint", settings::Count{1, 100'000}, one,
         "blocks of which one input is kept", "", of_checkpoints},
+    Key{"checkpoint_every", settings::Count{1, 100'000}, one,
+        "2: every second block (or so many blocks as one input is kept of) is recomputed, and the "
+        "others keep all",
+        "", of_checkpoints},
     Key{"input_time", settings::Time{}, Value(Seconds(0)), "per step, not overlapped"},
     Key{"optimizer.kind", settings::OneOf{settings::texts_of<OptimizerKind>},
         settings::value_of(OptimizerKind::sgd_momentum),
-        "its time is that of what it reads and writes"},
+        "its time is that of what it reads and writes. adam8bit: that of bitsandbytes, with states "
+        "of one byte"},
     Key{"optimizer.fp32_master", settings::Flag{}, Value(false),
         "16-bit parameters have fp32 copies, and states of fp32 (apex O2); else states are of "
         "their type"},
     Key{"optimizer.fused", settings::Flag{}, Value(false),
         "one kernel for all of its operations, which reads and writes each number once (PyTorch's "
         "fused=True, apex's FusedAdam)"},
+    Key{"optimizer.ema", settings::Flag{}, Value(false),
+        "it also keeps a moving average of the parameters in fp32, which is sharded as its states "
+        "are"},
     Key{"optimizer.time", settings::Time{}, settings::automatic,
         "in place of the modelled one; a trace has its own unless it is given"},
     Key{"host.per_operation", settings::Time{}, settings::automatic,

@@ -180,9 +180,9 @@ void take_out_copies(StepProgram& program);
     const workload::Workload& workload);
 
 // Values of the key activation_checkpointing.
-enum class ActivationCheckpointing { none, blocks };
+enum class ActivationCheckpointing { none, blocks, attention };
 constexpr auto words_of(ActivationCheckpointing) {
-  return words_up_to<ActivationCheckpointing::blocks>("none", "blocks");
+  return words_up_to<ActivationCheckpointing::attention>("none", "blocks", "attention");
 }
 
 // Adds a strategy from outside the tree, after those of the tree. Call it at the start of main(),

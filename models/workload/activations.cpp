@@ -36,8 +36,10 @@ class KeptTensors {
 
   void cast(std::size_t layer) { cast_weights_ += layers_[layer].kept.cast_weights; }
 
-  // The input of a segment whose first layer this is; nothing where no layer makes it.
+  // The input of a segment whose first layer this is; nothing where no layer makes it. That of
+  // attention is Q, K and V.
   void keep_input_of_segment(std::size_t first) {
+    if (is_attention(layers_[first])) return keep_input(first);
     for (std::size_t maker = first; maker-- > 0;) {
       if (layers_[maker].kept.output <= 0) continue;
       return keep(maker, layers_[maker].kept.is_wide || layers_[first].kept.is_wide);
@@ -144,7 +146,7 @@ Bytes kept_until(std::span<const Layer> layers, std::span<const Segment> segment
 Bytes activation_bytes(const Network& network, std::uint32_t batch, Precision precision,
                        Checkpoints checkpoints) {
   const std::span<const Layer> layers = network.layers;
-  const auto segments = segments_of(blocks_of(layers), checkpoints);
+  const auto segments = segments_of(layers, checkpoints);
   Bytes most = kept_until(layers, segments, layers.size(), std::nullopt, batch, precision);
   for (const Segment& segment : segments) {
     most =

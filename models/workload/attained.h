@@ -36,8 +36,13 @@ enum class Quantity : std::uint8_t {
   optimizer,
   // Seconds of the host a layer: its forward, its backward and its part of the optimizer.
   launches,
+  // FLOPs a multiprocessor and clock of convolutions at 16 bits whose tensors lie with channels
+  // side
+  // by side, as tensor cores read them: others are transposed before and after each (cuDNN's
+  // nchwToNhwcKernel and nhwcToNchwKernel; PyTorch's tutorial "Channels Last Memory Format").
+  channels_last,
 };
-inline constexpr std::size_t quantities = 11;
+inline constexpr std::size_t quantities = 12;
 
 using Attained = std::array<double, quantities>;
 
@@ -82,7 +87,11 @@ inline constexpr double host_spread = 0.5;
 
 // Of these layers. Of what a layer takes 0.45 is its forward's, as much its backward's, and the
 // rest its part of the optimizer: measured of five networks beside an H100 (tests/gpu/RESULTS.md).
-[[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained);
+// A compiled network has fewer launches that take as long: 20 to 44 us, eager ones 21 to 42
+// (tests/gpu/results/host-costs-h100.json). Of CUDA graphs the first layer launches one in each
+// pass forward and backward. No optimizer is compiled.
+[[nodiscard]] Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained,
+                                   Launching launching);
 
 // A step of one GPU without a wrapper. nullopt for its optimizer: none is counted.
 struct OneGpu {

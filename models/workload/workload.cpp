@@ -15,6 +15,13 @@ std::vector<ParameterTensor> parameters(const Network& network) {
   return all;
 }
 
+bool is_attention(const Layer& layer) {
+  const auto* cost = std::get_if<ModelledCost>(&layer.cost);
+  return cost != nullptr &&
+         (cost->work == Work::attention || cost->work == Work::compiled_attention ||
+          cost->work == Work::fused_attention);
+}
+
 const Device::Speed& Device::speed(Precision precision) const {
   switch (precision) {
     case Precision::fp32: return fp32;
@@ -33,12 +40,18 @@ Seconds kernel_time(const Device& device, Bytes traffic) {
 
 namespace {
 
-// Beside a parameter's own.
-std::uint64_t optimizer_states(OptimizerKind kind) {
+Bytes optimizer_states(OptimizerKind kind, ElementCount parameters, ElementSize element) {
+  constexpr std::uint64_t block = 256, least_of_8bit = 4096;
   switch (kind) {
-    case OptimizerKind::sgd: return 0;
-    case OptimizerKind::sgd_momentum: return 1;
-    case OptimizerKind::adam: return 2;
+    case OptimizerKind::sgd: return {};
+    case OptimizerKind::sgd_momentum: return parameters * element;
+    case OptimizerKind::adam: return parameters * element * 2;
+    case OptimizerKind::adam8bit: {
+      const ElementSize fp32 = element_size(DataType::float32);
+      if (parameters < ElementCount(least_of_8bit)) return parameters * fp32 * 2;
+      const ElementCount scales((parameters.value() + block - 1) / block);
+      return (parameters * ElementSize(1) + scales * fp32) * 2;
+    }
   }
   PACELINE_UNREACHABLE("an optimizer outside the enumeration");
 }
@@ -50,9 +63,13 @@ bool has_fp32_copy(const Optimizer& optimizer, DataType type) {
 }
 
 Bytes optimizer_memory(const Optimizer& optimizer, ElementCount parameters, DataType type) {
-  const std::uint64_t states = optimizer_states(optimizer.kind);
-  if (!has_fp32_copy(optimizer, type)) return parameters * element_size(type) * states;
-  return parameters * element_size(DataType::float32) * (states + 1);
+  const Bytes fp32 = parameters * element_size(DataType::float32);
+  const Bytes average = optimizer.ema ? fp32 : Bytes();
+  if (!has_fp32_copy(optimizer, type)) {
+    return optimizer_states(optimizer.kind, parameters, element_size(type)) + average;
+  }
+  const ElementSize wide = element_size(DataType::float32);
+  return optimizer_states(optimizer.kind, parameters, wide) + fp32 + average;
 }
 
 Bytes frozen_memory(std::span<const TimedLayer> layers) {

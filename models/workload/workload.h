@@ -32,7 +32,16 @@ struct BufferTensor {
 };
 
 // What a pass's arithmetic is, at rates of its own (attained.h), or memory traffic alone.
-enum class Work { traffic, convolution, grouped_convolution, product, attention, fused_attention };
+enum class Work {
+  traffic,
+  convolution,
+  channels_last_convolution,
+  grouped_convolution,
+  product,
+  attention,
+  compiled_attention,  // masks, scales and dropout are in the kernel of the softmax
+  fused_attention
+};
 
 // What one pass of a layer costs: arithmetic and memory traffic. LAYERS.md has the rule per kind.
 struct PassCost {
@@ -75,7 +84,13 @@ struct Layer {
   Kept kept = {};
   Block block = {};
   std::vector<ParameterTensor> frozen = {};  // beside `parameters`: no gradient is of these
+  bool launched_before = false;              // with a layer before it (compiled.h)
 };
+
+[[nodiscard]] bool is_attention(const Layer& layer);
+
+// What a host launches: each operation's kernels, those of a compiled graph, or CUDA graphs.
+enum class Launching { eager, compiled, graphs };
 
 // Of a network that only its parameters' shapes are known of: what its costs leave open.
 struct FromShapes {
@@ -94,6 +109,7 @@ struct Network {
   std::uint64_t sequence = 0;    // tokens of a sample; 0: it has none
   bool fuses_attention = false;  // unless told: its program calls scaled_dot_product_attention
   std::optional<FromShapes> from_shapes = {};
+  Launching launching = Launching::eager;
 };
 
 // All tensors in registration order.
@@ -131,10 +147,13 @@ struct Device {
 // The time of an elementwise kernel over `traffic` bytes: memory's, but at least small_kernel_time.
 [[nodiscard]] Seconds kernel_time(const Device& device, Bytes traffic);
 
-enum class OptimizerKind { sgd, sgd_momentum, adam };
+// adam8bit: states of one byte, in blocks of 256 with a scale of fp32 each, those of tensors of
+// fewer than 4096 elements in fp32 (bitsandbytes 0.45, optim/optimizer.py: min_8bit_size,
+// init_state of Optimizer2State); one kernel a tensor.
+enum class OptimizerKind { sgd, sgd_momentum, adam, adam8bit };
 
 constexpr auto words_of(OptimizerKind) {
-  return words_up_to<OptimizerKind::adam>("sgd", "sgd_momentum", "adam");
+  return words_up_to<OptimizerKind::adam8bit>("sgd", "sgd_momentum", "adam", "adam8bit");
 }
 
 struct Optimizer {
@@ -143,6 +162,9 @@ struct Optimizer {
   // ZeRO, section 3.1). Else states are of their parameter's type.
   bool fp32_master = false;
   bool fused = false;  // one kernel reads and writes each number once
+  // A moving average of the parameters in fp32, made by a kernel of its own (PyTorch 2.6,
+  // torch/optim/swa_utils.py, get_ema_multi_avg_fn: _foreach_lerp_).
+  bool ema = false;
 };
 
 [[nodiscard]] bool has_fp32_copy(const Optimizer& optimizer, DataType type);
@@ -161,6 +183,8 @@ struct TimedLayer {
   bool has_kernels = true;       // of its own, which the host launches
   std::uint32_t recomputed = 0;  // layers whose forward runs again in its backward
   std::vector<ParameterTensor> frozen = {};
+  bool launched_before = false;  // has kernels, which the host launches with a layer's before it
+  bool is_attention = false;
 };
 
 // What the frozen parameters of layers take.

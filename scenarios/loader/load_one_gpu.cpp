@@ -294,7 +294,8 @@ workload::KnownStep known_step(const MeasuredOn& measured, const Scenario& scena
   timed.optimizer = optimizer_time(timed.optimizer_states, timed.layers, timed.device,
                                    workload::known_attained());
   const std::uint32_t passes = scenario.training.gradient_accumulation;
-  const auto launches = workload::launches_of(timed.layers, workload::known_attained());
+  const auto launches =
+      workload::launches_of(timed.layers, workload::known_attained(), there.network->launching);
   const Seconds modelled = timed.one_gpu_step(passes, launches) - timed.input;
   const Seconds step = step_of(measured.batch, measured.throughput, there) - timed.input;
   if (step <= Seconds(0)) {

@@ -277,9 +277,10 @@ void size(Section& file, Section& workload, Section& training, Scenario& scenari
 // What one GPU does in a step, and how long it takes. Precondition: the cluster has its size.
 void load_step(Section& file, const Overrides& overrides, Section& workload, Section& training,
                Scenario& scenario) {
-  const auto batch = shared_batch(file.below("job"), workload, training, scenario);
-  load_workload(workload, overrides, batch, scenario);
+  const Shares shares = shares_of(file.below("job"), workload, training, scenario);
+  load_workload(workload, overrides, shares.batch, scenario);
   const bool optimizer_modelled = load_training(training, scenario);
+  if (shares.passes) scenario.training.gradient_accumulation = *shares.passes;
   find_one_gpu_speed(workload, optimizer_modelled, scenario);
   if (scenario.workload.one_gpu_step(1) == Seconds(0)) {
     throw InputError(workload.location(), "the step takes no time", "give layers that take some");

@@ -158,14 +158,17 @@ namespace {
 
 constexpr std::array job_table{
     Key{"global_batch", Count{1, 1'000'000'000'000}, "none",
-        "in place of `workload.batch_per_gpu`; samples a step, whatever the number of GPUs: each "
-        "has an equal part of them in every pass of `training.gradient_accumulation`",
+        "samples a step, whatever the number of GPUs. In place of `workload.batch_per_gpu` each "
+        "GPU has an equal part of them in every pass of `training.gradient_accumulation`; beside "
+        "it, without that, as many passes as they need",
         "1024"},
 };
 
 constexpr AssumptionKind left_out_batch{"{}: ignored, because {} is set"};
 constexpr AssumptionKind own_batch{
     "{}: relative to one GPU with each point's own batch per GPU, not with the global batch"};
+constexpr AssumptionKind own_passes{
+    "{}: relative to one GPU with each point's own passes, not with the global batch"};
 
 // Samples are shared equally by so many.
 struct Sharers {
@@ -213,40 +216,79 @@ std::uint32_t share_of(const Field& global, const Sharers& sharers) {
   return static_cast<std::uint32_t>(share);
 }
 
-// Whether the global batch counts: what a sweep or a setting says comes before what the file says.
-bool counts(bool is_set, Section& workload, Assumptions& assumptions) {
-  const auto own = workload.field("batch_per_gpu");
-  if (!own) return true;
+// Which of the two counts where both are given.
+enum class Counts { global, own, both };
+
+bool is_of_file(Section& section, std::string_view key) {
+  return section.map().as_of(1).has(std::string(key));
+}
+
+// A file that has both fixes both; else what a sweep or a setting says comes before what the file
+// says.
+Counts counts(Section& job, Section& workload, Assumptions& assumptions) {
+  if (!workload.field("batch_per_gpu")) return Counts::global;
+  const bool is_set = job.map().is_set("global_batch");
   const bool own_is_set = workload.map().is_set("batch_per_gpu");
-  if (is_set == own_is_set) {
-    own->fail("stands beside job.global_batch",
-              "keep one of them; single_gpu_batch and layers_batch say what was timed");
-  }
+  const bool file_has_both =
+      is_of_file(job, "global_batch") && is_of_file(workload, "batch_per_gpu");
+  if (is_set == own_is_set || file_has_both) return Counts::both;
   const char* const kept = is_set ? "job.global_batch" : "workload.batch_per_gpu";
   assumptions.add({left_out_batch, is_set ? "workload.batch_per_gpu" : "job.global_batch", {kept}});
-  return is_set;
+  return is_set ? Counts::global : Counts::own;
+}
+
+// Passes of GPUs that have so many samples in each.
+std::uint32_t passes_of(const Field& global, const Field& own, const Sharers& one_pass) {
+  const std::uint64_t samples = global.count(1, 1'000'000'000'000);
+  const std::uint64_t batch = own.count(1, 100'000'000);
+  const Sharers sharers{one_pass.gpus, batch, one_pass.gpus_per_node};
+  if (samples % sharers.all() != 0) {
+    global.fail(fmt::format("is not a multiple of {} GPU{} x {} samples of workload.batch_per_gpu",
+                            sharers.gpus, sharers.gpus > 1 ? "s" : "", batch),
+                nearest_shares(samples, sharers));
+  }
+  const std::uint64_t passes = samples / sharers.all();
+  if (passes > 1'000'000) global.fail("needs more than 1000000 passes", "");
+  return static_cast<std::uint32_t>(passes);
 }
 
 }  // namespace
 
 std::span<const Key> job_keys() { return job_table; }
 
-std::optional<std::uint32_t> shared_batch(Section job, Section& workload, const Section& training,
-                                          Scenario& scenario) {
+Shares shares_of(Section job, Section& workload, Section& training, Scenario& scenario) {
   const auto global = job.field("global_batch");
-  job.finish();
-  if (!global) return std::nullopt;
+  if (!global) {
+    job.finish();
+    return {};
+  }
   if (workload.field("trace")) {
     global->fail("is shared by any number of GPUs, and a trace's compute is of its own batch",
                  "leave it out, or give workload.model in place of the trace");
   }
-  if (!counts(job.map().is_set("global_batch"), workload, scenario.assumptions)) {
-    return std::nullopt;
+  const Counts which = counts(job, workload, scenario.assumptions);
+  job.finish();
+  if (which == Counts::own) return {};
+  const Sharers sharers{scenario.cluster.ranks().value(),
+                        *training.find<std::uint32_t>("gradient_accumulation"),
+                        scenario.cluster.gpus_per_node};
+  if (which == Counts::both) {
+    const Field own = workload.require("batch_per_gpu");
+    if (training.map().is_set("gradient_accumulation")) {
+      constexpr std::string_view kept = "training.gradient_accumulation";
+      scenario.assumptions.add({left_out_batch, "job.global_batch", {std::string(kept)}});
+      return {};
+    }
+    if (training.is_given("gradient_accumulation")) {
+      global->fail("stands beside workload.batch_per_gpu and training.gradient_accumulation",
+                   "leave one of the three out; single_gpu_batch and layers_batch say what was "
+                   "timed");
+    }
+    scenario.assumptions.add({own_passes, "speedup"});
+    return {.batch = {}, .passes = passes_of(*global, own, sharers)};
   }
   scenario.assumptions.add({own_batch, "speedup"});
-  return share_of(*global, {scenario.cluster.ranks().value(),
-                            *training.find<std::uint32_t>("gradient_accumulation"),
-                            scenario.cluster.gpus_per_node});
+  return {.batch = share_of(*global, sharers), .passes = {}};
 }
 
 }  // namespace paceline::loader

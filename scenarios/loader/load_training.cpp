@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/contract.h"
 #include "models/cost/library_choice.h"
 #include "models/workload/attained.h"
 #include "scenarios/loader/sections.h"
@@ -49,6 +50,9 @@ training::ActivationCheckpointing checkpointing_of(const Section& training) {
   return *training.find<training::ActivationCheckpointing>("activation_checkpointing");
 }
 
+constexpr AssumptionKind selective_checkpoints{
+    "{}: selective activation checkpointing: never measured"};
+
 // What is recomputed joins the backward.
 void recompute_checkpoints(Section& training, Scenario& scenario) {
   if (scenario.training.checkpoints == workload::Checkpoints{}) return;
@@ -58,9 +62,17 @@ void recompute_checkpoints(Section& training, Scenario& scenario) {
                "leave it out: traced compute already includes recomputation");
   }
   auto& layers = scenario.workload.layers;
-  if (segments_of(blocks_of(layers), scenario.training.checkpoints).empty()) {
-    field.fail(fmt::format("finds no blocks in {}", scenario.workload.name),
+  const workload::Checkpoints checkpoints = scenario.training.checkpoints;
+  if (segments_of(std::span<const workload::TimedLayer>(layers), checkpoints).empty()) {
+    const std::string& name = scenario.workload.name;
+    if (checkpoints.attention) field.fail("finds no attention in " + name, "leave it out");
+    field.fail(checkpoints.every > 1
+                   ? fmt::format("finds fewer than {} checkpoints in {}", checkpoints.every, name)
+                   : fmt::format("finds no blocks in {}", name),
                "leave it out, or put layers under repeat: in a network's file");
+  }
+  if (checkpoints.every > 1 || checkpoints.attention) {
+    scenario.assumptions.add({selective_checkpoints, "compute"});
   }
   recompute(layers, scenario.training.checkpoints);
 }
@@ -89,7 +101,10 @@ void load_host(Section& training, Scenario& scenario) {
   scenario.host_given = {given.has_value(), hook.has_value(), call.has_value()};
   if (scenario.models_host()) {
     const training::HookTimes& hooks = scenario.strategy->hooks;
-    if (!given) launches = launches_of(scenario.workload.layers, workload::known_attained());
+    if (!given) {
+      launches = launches_of(scenario.workload.layers, workload::known_attained(),
+                             scenario.network->launching);
+    }
     if (!hook) host.per_unit = hooks.per_unit;
     host.per_gradient = hook.value_or(hooks.per_gradient);
     host.per_call = call.value_or(hooks.per_call);
@@ -113,7 +128,8 @@ void load_host(Section& training, Scenario& scenario) {
 
 // Where neither the optimizer's time nor the memory that its states take depends on them.
 void refuse_states_without_effect(Section& training, const Scenario& scenario) {
-  for (const char* key : {"optimizer.kind", "optimizer.fp32_master", "optimizer.fused"}) {
+  for (const char* key :
+       {"optimizer.kind", "optimizer.fp32_master", "optimizer.fused", "optimizer.ema"}) {
     const auto given = training.field(key);
     if (given && scenario.traced) {
       given->fail("is that of the trace, whose optimizer takes what it took",
@@ -127,18 +143,28 @@ void refuse_states_without_effect(Section& training, const Scenario& scenario) {
                         "leave it out, or optimizer.time");
   }
   if (scenario.workload.activations.has_value()) return;
-  for (const char* key : {"optimizer.kind", "optimizer.fp32_master"}) {
+  for (const char* key : {"optimizer.kind", "optimizer.fp32_master", "optimizer.ema"}) {
     training.refuse_set(key, "has no effect: optimizer.time says how long the optimizer takes",
                         "leave it out, or optimizer.time");
   }
 }
+
+constexpr AssumptionKind unmeasured_optimizer{
+    "{}: {} by the memory traffic of its kernel: never measured"};
 
 bool load_optimizer(Section& training, Scenario& scenario) {
   Workload& workload = scenario.workload;
   refuse_states_without_effect(training, scenario);
   workload.optimizer_states = {*training.find<workload::OptimizerKind>("optimizer.kind"),
                                *training.find<bool>("optimizer.fp32_master"),
-                               *training.find<bool>("optimizer.fused")};
+                               *training.find<bool>("optimizer.fused"),
+                               *training.find<bool>("optimizer.ema")};
+  if (workload.optimizer_states.kind == workload::OptimizerKind::adam8bit) {
+    scenario.assumptions.add({unmeasured_optimizer, "optimizer", {"8-bit states"}});
+  }
+  if (workload.optimizer_states.ema) {
+    scenario.assumptions.add({unmeasured_optimizer, "optimizer", {"a moving average"}});
+  }
   const auto given = training.find<Seconds>("optimizer.time");
   if (given) workload.optimizer = *given;
   if (given || scenario.traced) return false;
@@ -156,8 +182,13 @@ std::span<const Key> training_keys() {
 
 workload::Checkpoints checkpoints_of(Section& training) {
   const auto blocks = training.get<std::uint32_t>("blocks_per_checkpoint");
-  const bool has_any = checkpointing_of(training) == training::ActivationCheckpointing::blocks;
-  return {has_any ? blocks : 0};
+  const auto every = training.get<std::uint32_t>("checkpoint_every");
+  switch (checkpointing_of(training)) {
+    case training::ActivationCheckpointing::none: return {};
+    case training::ActivationCheckpointing::blocks: return {.blocks = blocks, .every = every};
+    case training::ActivationCheckpointing::attention: return {.attention = true};
+  }
+  PACELINE_UNREACHABLE("a way of checkpointing outside the enumeration");
 }
 
 bool load_training(Section& section, Scenario& scenario) {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "models/workload/activations.h"
 #include "models/workload/adapters.h"
 #include "models/workload/attained.h"
+#include "models/workload/compiled.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/loader/sections.h"
 
@@ -65,11 +68,12 @@ constexpr Needs of_measured{"single_gpu_throughput"};
 // Layers have the times of one device; speeds are of what a network's options make of its layers,
 // too, and are carried over to other devices (load_one_gpu.cpp).
 constexpr Owners of_device{{"device"}, {}, Owners::Then::refused};
-constexpr Owners of_speed{
-    {"device", "precision", "model", "sequence", "pretraining_heads", "fused_attention", "lora"},
-    {},
-    Owners::Then::carried};
-constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention", "lora"},
+constexpr Owners of_speed{{"device", "precision", "model", "sequence", "pretraining_heads",
+                           "fused_attention", "lora", "compile", "cuda_graphs"},
+                          {},
+                          Owners::Then::carried};
+constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention", "lora",
+                             "compile", "cuda_graphs", "memory_format"},
                             {},
                             Owners::Then::carried};
 
@@ -80,6 +84,12 @@ constexpr std::array lora_table{
     Key{"targets", Structure{"a list of names", rows<names_forms>}, "[q_proj, v_proj]",
         "the ends of the products' names", "[q_proj, k_proj, v_proj, o_proj]"},
 };
+
+// PyTorch's names.
+enum class MemoryFormat { contiguous, channels_last };
+constexpr auto words_of(MemoryFormat) {
+  return words_up_to<MemoryFormat::channels_last>("contiguous", "channels_last");
+}
 
 constexpr std::array workload_table{
     Key{"model",
@@ -142,6 +152,18 @@ constexpr std::array workload_table{
         "", of_model},
     Key{"lora", Map{rows<lora_table>}, "none",
         "low-rank adapters beside products, which alone are trained", "{rank: 16}", of_model},
+    Key{"compile", Flag{}, false,
+        "torch.compile: elementwise layers, norms and pools that follow one another run as one "
+        "kernel with one launch, products as before (models/workload/compiled.h)",
+        "", of_model},
+    Key{"cuda_graphs", Flag{}, false,
+        "kernels in CUDA graphs (make_graphed_callables; with `compile` its mode "
+        "reduce-overhead): the host launches a pass's forward at once, and so its backward",
+        "", of_model},
+    Key{"memory_format", OneOf{texts_of<MemoryFormat>}, value_of(MemoryFormat::contiguous),
+        "channels_last: tensors of convolutions lie as tensor cores of 16 bits read them, and are "
+        "not transposed before and after each",
+        "", of_model},
     Key{"single_gpu_throughput",
         Structure{"a throughput, or a list of maps", rows<throughput_forms>}, "none",
         "scales the modelled compute to this measurement, in samples/s or, of a network with a "
@@ -373,6 +395,37 @@ void assume_from_shapes(Section& section, Scenario& scenario) {
   scenario.workload.activations.reset();
 }
 
+using NetworkPtr = std::shared_ptr<const workload::Network>;
+
+// One object for equal networks, as load_network() has them.
+template <auto Change>
+NetworkPtr changed(const NetworkPtr& network) {
+  constexpr std::size_t kept_max = 4;
+  thread_local std::map<NetworkPtr, NetworkPtr> kept;
+  if (kept.size() == kept_max && !kept.contains(network)) kept.clear();
+  NetworkPtr& made = kept[network];
+  if (!made) made = std::make_shared<const workload::Network>(Change(*network));
+  return made;
+}
+
+constexpr AssumptionKind compiled_network{
+    "{}: torch.compile runs elementwise layers, norms and pools that follow one another as one "
+    "kernel; an operation of several kernels that the network's file has as one layer gains more "
+    "than is predicted; memory is as without it, and graphs are not split at DDP's buckets"};
+constexpr AssumptionKind channels_last_network{
+    "{}: convolutions at 16 bits with channels last are modelled by the steps of two sources"};
+constexpr AssumptionKind graphed_network{
+    "{}: the host launches one CUDA graph for a forward and one for a backward; steps of small "
+    "batches, whose kernels have a least time, gain less than is predicted"};
+
+void assume_changed(Section& section, Scenario& scenario) {
+  if (section.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
+    scenario.assumptions.add({channels_last_network, "compute"});
+  }
+  if (section.get<bool>("compile")) scenario.assumptions.add({compiled_network, "compute"});
+  if (section.get<bool>("cuda_graphs")) scenario.assumptions.add({graphed_network, "host"});
+}
+
 void read_model(Section& section, const Field& device, Scenario& scenario) {
   Workload& workload = scenario.workload;
   require_arithmetic(device, workload.device, scenario.precision);
@@ -382,6 +435,7 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
     scenario.assumptions.add({fuses_attention, "attention"});
   }
   add_adapters(section, scenario);
+  assume_changed(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
   workload.layers = timed_layers(workload.batch_per_gpu, scenario);
@@ -407,10 +461,16 @@ Precisions precisions_of(Section& workload) {
 }
 
 std::shared_ptr<const workload::Network> network_of(Section& workload) {
-  return load_network(workload.require("model"),
-                      {.sequence = workload.find<std::uint64_t>("sequence"),
-                       .pretraining_heads = workload.get<bool>("pretraining_heads"),
-                       .fused_attention = workload.find<bool>("fused_attention")});
+  NetworkPtr network = load_network(workload.require("model"),
+                                    {.sequence = workload.find<std::uint64_t>("sequence"),
+                                     .pretraining_heads = workload.get<bool>("pretraining_heads"),
+                                     .fused_attention = workload.find<bool>("fused_attention")});
+  if (workload.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
+    network = changed<workload::channels_last>(network);
+  }
+  if (workload.get<bool>("compile")) network = changed<workload::compiled>(network);
+  if (workload.get<bool>("cuda_graphs")) network = changed<workload::in_graphs>(network);
+  return network;
 }
 
 void require_arithmetic(const Field& named, const Device& device, Precision precision) {

@@ -26,11 +26,14 @@ namespace paceline::loader {
 [[nodiscard]] std::span<const Key> simulation_keys();
 [[nodiscard]] std::span<const Key> real_keys();
 
-// The share of a global batch for each GPU and pass; nullopt where there is none, or a setting of
-// `workload.batch_per_gpu` replaces it. Precondition: the scenario's cluster has its size.
-[[nodiscard]] std::optional<std::uint32_t> shared_batch(Section job, Section& workload,
-                                                        const Section& training,
-                                                        Scenario& scenario);
+// What a global batch decides of a step: the samples of each GPU and pass, or, where these are
+// given too, the passes. Neither where there is none, or a setting of `workload.batch_per_gpu`
+// replaces it. Precondition: the scenario's cluster has its size.
+struct Shares {
+  std::optional<std::uint32_t> batch, passes;
+};
+[[nodiscard]] Shares shares_of(Section job, Section& workload, Section& training,
+                               Scenario& scenario);
 
 // `workload`, and what it says of `training.wire_type`; a traced one fills `traced`.
 void load_workload(Section& workload, const Overrides& overrides,

@@ -78,6 +78,7 @@ Scenario scenario_of(const std::vector<std::string>& cells) {
       is_file ? shipped : network, cells[5], cells[6], cells[7]);
   if (!sequence.empty()) text += "  sequence: " + sequence + "\n";
   if (!heads.empty()) text += "  pretraining_heads: true\n";
+  if (!cells[10].empty()) text += fmt::format("  memory_format: {}\n", cells[10]);
   text += fmt::format(
       "cluster: {{preset: flat}}\ntraining: {{strategy: ddp, optimizer: {{kind: {}}}}}\n",
       cells[8] == "none" ? "sgd" : cells[8]);

@@ -27,6 +27,70 @@ TEST(Checkpoints, EndBeforeALayerOutsideOfBlocks) {
   EXPECT_EQ(segments_of(parted, {3}), (Segments{{0, 2}, {3, 5}}));
 }
 
+TEST(Checkpoints, MayBeOfEveryOtherBlock) {
+  EXPECT_EQ(segments_of(blocks, {1, 2}), (Segments{{3, 4}}));
+  EXPECT_EQ(segments_of(blocks, {1, 3}), (Segments{{4, 5}}));
+  EXPECT_EQ(segments_of(blocks, {2, 2}), (Segments{{4, 5}}));
+  EXPECT_EQ(segments_of(blocks, {1, 4}), Segments{});
+}
+
+// Of blocks of 16 elements and an input of 1 the second and fourth keep their input, and the first
+// and third all: 2 x 16, 2 inputs, and 16 more of the one that is recomputed.
+TEST(Checkpoints, OfEveryOtherBlockLeaveTheOthersAsTheyAre) {
+  Network network;
+  network.layers.push_back({"", {}, {}, ModelledCost{}, {.output = 1}});
+  std::vector<TimedLayer> timed{{"", Seconds(1), Seconds(2), {}, {}}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    network.layers.push_back(
+        {"", {}, {}, ModelledCost{}, {.input = 1, .output = 16, .needs_output = true}, i});
+    network.layers.push_back({"", {}, {}, ModelledCost{}, {.input = 16, .output = 1}, i});
+    for (int layer = 0; layer < 2; ++layer) {
+      timed.push_back({"", Seconds(1), Seconds(2), {}, {}, i});
+    }
+  }
+  EXPECT_EQ(activation_bytes(network, 1, Precision::fp32, {1, 2}), Bytes(4 * (2 * 16 + 2 + 16)));
+  recompute(timed, {1, 2});
+  std::vector<double> backward;
+  for (const TimedLayer& layer : timed) backward.push_back(layer.backward.value());
+  EXPECT_EQ(backward, (std::vector<double>{2, 2, 2, 2, 4, 2, 2, 2, 4}));
+}
+
+// Two layers of a transformer with s = 2, h = 3 and 4 heads, at 16 bits: each keeps Q, K, V and the
+// result, which the next product reads, 4 s h, and the input of its products, s h; of the scores,
+// 4 s^2, one layer's alone, while its attention is recomputed.
+TEST(Checkpoints, OfAttentionKeepScoresOfOneAttention) {
+  const double sh = 6, scores = 16;
+  Network network;
+  network.layers.push_back({"", {}, {}, ModelledCost{}, {.output = sh}});
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const Layer product{"", {}, {}, ModelledCost{{}, {}, Work::product}, {sh, sh, true}, i};
+    Layer attention{"", {}, {}, ModelledCost{{}, {}, Work::attention}, {3 * sh, sh, true}, i};
+    attention.kept.scores = scores;
+    Layer out = product;
+    for (int qkv = 0; qkv < 3; ++qkv) {
+      network.layers.push_back(product);
+      if (qkv > 0) network.layers.back().kept.needs_input = false;
+    }
+    network.layers.push_back(attention);
+    network.layers.push_back(out);
+  }
+  const auto kept = [&](Checkpoints checkpoints) {
+    return activation_bytes(network, 1, Precision::bf16, checkpoints);
+  };
+  EXPECT_EQ(kept({}), Bytes(2 * (2 * 5 * 6 + 2 * 16)));
+  EXPECT_EQ(kept({.attention = true}), Bytes(2 * (2 * 5 * 6)) + Bytes(2 * 16) - Bytes(2 * 6));
+}
+
+TEST(Checkpoints, OfAttentionRunItAlone) {
+  std::vector<TimedLayer> layers(3, {"", Seconds(1), Seconds(2), {}, {}});
+  layers[1].is_attention = true;
+  recompute(layers, {.attention = true});
+  EXPECT_EQ(layers[0].backward, Seconds(2));
+  EXPECT_EQ(layers[1].backward, Seconds(3));
+  EXPECT_EQ(layers[1].recomputed, 1U);
+  EXPECT_EQ(layers[2].backward, Seconds(2));
+}
+
 // Forwards of 1, 2, 4, 8, 16 and 32 s: a segment's come with the backward of its last layer.
 TEST(Checkpoints, RunTheForwardOfASegmentAgain) {
   std::vector<TimedLayer> layers;

@@ -10,9 +10,10 @@ namespace paceline::test {
 
 // On two nodes of two GPUs.
 inline constexpr BadScenario bad_batches[] = {
-    {"GlobalBatchBesideThatOfAGpu", "workload:\n  batch_per_gpu: 8\n",
-     PACELINE_SHARED("64", "  batch_per_gpu: @8\n"),
-     "batch_per_gpu \"8\" stands beside job.global_batch; keep one of them"},
+    {"GlobalBatchThatPassesOfABatchDoNotReach", "workload:\n  batch_per_gpu: 8\n",
+     PACELINE_SHARED("@80", "  batch_per_gpu: 8\n"),
+     "global_batch \"80\" is not a multiple of 4 GPUs x 8 samples of workload.batch_per_gpu; write "
+     "64 or 96, or take gpus: 2 or 10"},
     // 3 and 5 GPUs fill no nodes of two; 2 and 6 do, and divide 30.
     {"GlobalBatchThatDoesNotDivide", "workload:\n  batch_per_gpu: 8\n",
      PACELINE_SHARED("@30", "  layers_batch: 8\n"),
@@ -65,8 +66,15 @@ inline constexpr BadScenario bad_batches[] = {
      "sweep: {gpus: [2, 4, 6]}\n" PACELINE_SHARED("@32", "  layers_batch: 8\n"),
      "global_batch \"32\" is not a multiple of 6 GPUs; write 30 or 36, or take gpus: 4 or 8"},
     {"TwoAxesOfBatches", "",
-     "sweep: {job.global_batch: [64, 128], workload.batch_per_gpu: [@8, 16]}\n",
-     "batch_per_gpu \"8\" stands beside job.global_batch; keep one of them"},
+     "sweep: {job.global_batch: [128, @64], workload.batch_per_gpu: [8, 32]}\n",
+     "global_batch \"64\" is not a multiple of 4 GPUs x 32 samples of workload.batch_per_gpu; "
+     "write "
+     "128, or take gpus: 2"},
+    {"GlobalBatchBesideBatchAndPasses",
+     "training: {strategy: bulk_synchronous, optimizer: {kind: sgd, time: 1ms}}\n",
+     "training: {strategy: bulk_synchronous, gradient_accumulation: 2}\njob: {global_batch: @64}\n",
+     "global_batch \"64\" stands beside workload.batch_per_gpu and training.gradient_accumulation; "
+     "leave one of the three out"},
 };
 
 #undef PACELINE_SHARED

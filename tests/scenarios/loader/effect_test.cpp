@@ -64,6 +64,7 @@ constexpr Trial trials[] = {
     {"workload.sequence", "256", "workload.model=bert-base"},
     {"workload.pretraining_heads", "true", "workload.model=bert-base"},
     {"workload.fused_attention", "true", "workload.model=bert-base"},
+    {"workload.memory_format", "channels_last", "workload.precision=amp"},
     {"workload.layers_batch", "4", PACELINE_LAYERED},
     {"workload.single_gpu_throughput", "100 samples/s"},
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},

@@ -58,6 +58,37 @@ TEST(GlobalBatch, IsSharedByGpusAndPasses) {
       8U);
 }
 
+ScenarioFile both(std::string_view global_batch, const Settings& settings) {
+  return file_with(own_batch, "job: {global_batch: " + std::string(global_batch) + "}\n", settings);
+}
+
+// 64 samples in passes of 8: eight of one GPU, four of two, two of four, one of eight.
+TEST(GlobalBatch, BesideABatchDecidesThePasses) {
+  const auto file = both("64", {{"sweep.gpus", "[1, 2, 4, 8]"}});
+  std::vector<std::uint32_t> passes;
+  for (std::size_t i = 0; i < file.point_count(); ++i) {
+    const Scenario scenario = file.scenario(i);
+    EXPECT_EQ(scenario.workload.batch_per_gpu, 8U);
+    EXPECT_TRUE(says(scenario, "speedup: relative to one GPU with each point's own passes"));
+    passes.push_back(scenario.training.gradient_accumulation);
+  }
+  EXPECT_EQ(passes, (std::vector<std::uint32_t>{8, 4, 2, 1}));
+}
+
+// Whoever changes one of them keeps the other; passes that are set count in place of the batch of
+// all.
+TEST(GlobalBatch, BesideABatchStaysSoWhereOneIsSet) {
+  EXPECT_EQ(both("64", {{"job.global_batch", "128"}}).scenario(0).training.gradient_accumulation,
+            4U);
+  const Scenario own = both("64", {{"workload.batch_per_gpu", "4"}}).scenario(0);
+  EXPECT_EQ(own.workload.batch_per_gpu, 4U);
+  EXPECT_EQ(own.training.gradient_accumulation, 4U);
+  const Scenario passes = both("64", {{"training.gradient_accumulation", "3"}}).scenario(0);
+  EXPECT_EQ(passes.training.gradient_accumulation, 3U);
+  EXPECT_TRUE(
+      says(passes, "job.global_batch: ignored, because training.gradient_accumulation is set"));
+}
+
 // Points of a sweep, in the order of its grid: 64 / 2, 64 / 8, 128 / 2, 128 / 8.
 TEST(GlobalBatch, IsSharedAtEveryPointOfASweep) {
   const auto file =
@@ -108,6 +139,12 @@ TEST(GlobalBatch, IsPredictedAsTheBatchOfEachGpuIs) {
       }
     }
   }
+}
+
+// As many passes that are written down take as long.
+TEST(GlobalBatch, BesideABatchIsTheSameRunAsItsPasses) {
+  expect_same_run(both("64", {}),
+                  file_with(own_batch, "", {{"training.gradient_accumulation", "2"}}));
 }
 
 // Who sets one of the two means it; what the file has of a batch a GPU says what was timed.
