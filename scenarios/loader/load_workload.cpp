@@ -95,8 +95,7 @@ constexpr std::array workload_table{
     Key{"model",
         Text{"a name, or a file", shipped_networks},
         "none",
-        "a shipped network; or, beside the scenario, a `.yaml` or `.json` file of schema "
-        "`paceline.network/1`, or a `.txt` list of parameters, a name and a shape a line",
+        "a shipped network, a file of schema `paceline.network/1`, or a `.txt` list of parameters",
         "resnet50",
         {},
         {"layers", "trace"}},

@@ -150,8 +150,8 @@ TEST(ScenarioText, SaysWhatKeysMeanAndWhereValuesComeFrom) {
   const std::string text = scenario_text(draft_of({.model = "resnet50"}), "my run.yaml");
   EXPECT_EQ(text.rfind("# yaml-language-server: $schema=", 0), 0U);
   for (const char* part :
-       {"  # a shipped network, or a `.yaml` file of schema `paceline.network/1` beside the "
-        "scenario.\n"
+       {"  # a shipped network, a file of schema `paceline.network/1`, or a `.txt` list of "
+        "parameters.\n"
         "  model: resnet50  # given\n",
         "  batch_per_gpu: 32  # assumed\n", "#   paceline check 'my run.yaml'\n",
         "# Measure first the throughput of the training script on one a100-sxm4-40gb"}) {
