@@ -122,6 +122,7 @@ constexpr std::array attention_table{
 constexpr std::array parameter_table{
     name_of_layer("parameter", "the name of a parameter without a layer"),
     extent_key("count", "its elements"),
+    Key{"frozen", Flag{}, false, "no gradient is of it"},
 };
 
 constexpr std::array buffer_table{
@@ -315,7 +316,10 @@ class LayerReader {
 
   Layer parameter() {
     const ElementCount count(size("count"));
-    return {name_, {{name_, count, DataType::float32, 0, count}}, {}, ModelledCost{}};
+    Layer layer{name_, {}, {}, ModelledCost{}};
+    auto& tensors = flag("frozen") ? layer.frozen : layer.parameters;
+    tensors.push_back({name_, count, DataType::float32, 0, count});
+    return layer;
   }
 
   Layer buffer() {

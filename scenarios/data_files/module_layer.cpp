@@ -48,6 +48,7 @@ constexpr std::array tensor_table{
         "[4096, 1024]"},
     Key{"type", OneOf{tensor_type_words}, std::uint64_t{0},
         "a parameter of fp32 follows the scenario's `precision`; other types stay"},
+    Key{"frozen", Flag{}, false, "no gradient is of it (requires_grad is False)"},
 };
 constexpr std::array tensor_forms{Form{Map{rows<tensor_table>}, Form::Of::list}};
 
@@ -79,6 +80,7 @@ struct NamedTensor {
   ElementCount count;
   DataType type;
   ElementCount rows;  // its first dimension
+  bool is_frozen = false;
 };
 
 NamedTensor read_tensor(const Field& entry) {
@@ -94,7 +96,8 @@ NamedTensor read_tensor(const Field& entry) {
     if (first == 0) first = size;
   }
   NamedTensor tensor{one.text("name"), ElementCount(elements),
-                     tensor_types[one.get<std::uint64_t>("type")], ElementCount(first)};
+                     tensor_types[one.get<std::uint64_t>("type")], ElementCount(first),
+                     one.get<bool>("frozen")};
   one.finish();
   return tensor;
 }
@@ -103,7 +106,8 @@ void read_tensors(Section& section, const std::string& module, Layer& layer) {
   if (const auto list = section.field("parameters")) {
     for (const Field& entry : list->list()) {
       const NamedTensor one = read_tensor(entry);
-      layer.parameters.push_back({module + "." + one.name, one.count, one.type, 0, one.rows});
+      auto& tensors = one.is_frozen ? layer.frozen : layer.parameters;
+      tensors.push_back({module + "." + one.name, one.count, one.type, 0, one.rows});
     }
   }
   if (const auto list = section.field("buffers")) {
@@ -112,6 +116,14 @@ void read_tensors(Section& section, const std::string& module, Layer& layer) {
       layer.buffers.push_back({one.count, one.type});
     }
   }
+}
+
+double elements_of_matrices(const std::vector<workload::ParameterTensor>& tensors) {
+  double elements = 0;
+  for (const auto& tensor : tensors) {
+    if (tensor.rows != tensor.count) elements += static_cast<double>(tensor.count.value());
+  }
+  return elements;
 }
 
 // What a module reads, makes and computes of a sample. Names as in LAYERS.md.
@@ -187,16 +199,19 @@ workload::Layer read_module(Section& section, const std::string& name, ModuleOpt
   Layer layer{name, {}, {}, {}};
   if (const auto op = section.field("op")) layer.name += "." + op->text();
   read_tensors(section, name, layer);
-  double own = 0;
-  for (const auto& tensor : layer.parameters) {
-    if (tensor.rows != tensor.count) own += static_cast<double>(tensor.count.value());
-  }
+  const double trained = elements_of_matrices(layer.parameters);
+  const double own = trained + elements_of_matrices(layer.frozen);
   const auto weights = section.find<std::uint64_t>("weights");
   const ModuleSizes sizes{size("in"), size("out"), size("flops"), size("scores"),
                           weights ? static_cast<double>(*weights) : own};
   const auto kind = section.get<ModuleKind>("kind");
   layer.cost = cost_of(kind, sizes, options);
   layer.kept = kept_of(kind, sizes, section.get<Keeps>("keeps"), options.fused_attention);
+  auto& cost = std::get<ModelledCost>(layer.cost);
+  if (own > 0 && trained == 0 && sizes.flops > 0) {  // no product for the weight's gradient
+    cost.backward = cost.forward;
+    layer.kept.needs_input = false;
+  }
   return layer;
 }
 

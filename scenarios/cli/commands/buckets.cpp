@@ -96,9 +96,7 @@ int run(Options& options) {
   const auto buckets = ddp_buckets(tensors, ddp);
   if (!options.json.is_standard_output()) {
     write_text(std::cout, tensors, buckets);
-    Assumptions assumptions = scenario.network->from_shapes ? Assumptions{} : scenario.assumptions;
-    assumptions.add(training::ddp_assumptions(ddp));
-    write_assumptions(std::cout, assumptions.sentences());
+    write_assumptions(std::cout, training::ddp_assumptions(ddp).sentences());
   }
   options.json.write_if_asked([&](std::ostream& out) { write_json(out, tensors, buckets); });
   return exit_done;

@@ -142,6 +142,21 @@ TEST(ModuleLayers, AreRefusedAtTheirOwnLines) {
           "32: layers.parameters.shape is missing");
 }
 
+// A product whose weight is frozen has one product backward; its bias may be trained.
+TEST(ModuleLayers, HaveNoGradientsOfFrozenParameters) {
+  const auto network = network_of_layers(
+      R"({"module": "a", "kind": "linear", "flops": 80, "in": 4, "out": 10, "parameters": [
+            {"name": "weight", "shape": [10, 4], "frozen": true}, {"name": "bias", "shape": [10]}]},
+          {"parameter": "p", "count": 3, "frozen": true})",
+      "mine.json");
+  const workload::Layer& product = network.layers.front();
+  EXPECT_EQ(std::get<workload::ModelledCost>(product.cost).backward.flops_per_sample, Flops(80));
+  EXPECT_EQ(product.frozen.front().name, "a.weight");
+  EXPECT_EQ(product.parameters.front().name, "a.bias");
+  EXPECT_TRUE(network.layers.back().parameters.empty());
+  EXPECT_EQ(workload::parameters(network).size(), 1U);
+}
+
 // Costs are of the sequence that the model was described with.
 TEST(ModuleLayers, AreOfOneSequence) {
   const test::Folder folder;
