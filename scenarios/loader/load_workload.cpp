@@ -69,18 +69,19 @@ constexpr Needs of_measured{"single_gpu_throughput"};
 // too, and are carried over to other devices (load_one_gpu.cpp).
 constexpr Owners of_device{{"device"}, {}, Owners::Then::refused};
 constexpr Owners of_speed{{"device", "precision", "model", "sequence", "pretraining_heads",
-                           "fused_attention", "lora", "compile", "cuda_graphs"},
+                           "fused_attention", "lora.rank", "compile", "cuda_graphs"},
                           {},
                           Owners::Then::carried};
-constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention", "lora",
-                             "compile", "cuda_graphs", "memory_format"},
+constexpr Owners of_network{{"model", "sequence", "pretraining_heads", "fused_attention",
+                             "lora.rank", "compile", "cuda_graphs", "memory_format"},
                             {},
                             Owners::Then::carried};
 
 constexpr std::array names_forms{Form{Text{"a name"}, Form::Of::list}};
 
 constexpr std::array lora_table{
-    Key{"rank", Count{1, 65'536}, required, "of each adapter", "16"},
+    Key{"rank", Count{1, 65'536}, "none: no adapters",
+        "of low-rank adapters beside products, which alone are trained"},
     Key{"targets", Structure{"a list of names", rows<names_forms>}, "[q_proj, v_proj]",
         "the ends of the products' names", "[q_proj, k_proj, v_proj, o_proj]"},
 };
@@ -149,8 +150,7 @@ constexpr std::array workload_table{
         "FlashAttention, or PyTorch's scaled_dot_product_attention on it: scores are not written "
         "to memory",
         "", of_model},
-    Key{"lora", Map{rows<lora_table>}, "none",
-        "low-rank adapters beside products, which alone are trained", "{rank: 16}", of_model},
+    Key{"lora", Map{rows<lora_table>}, "", "adapters", "", of_model},
     Key{"compile", Flag{}, false,
         "torch.compile: elementwise layers, norms and pools that follow one another run as one "
         "kernel with one launch, products as before (models/workload/compiled.h)",
@@ -334,20 +334,25 @@ double parameters_of(const workload::Network& network) {
 }
 
 void add_adapters(Section& section, Scenario& scenario) {
-  const auto given = section.field("lora");
-  if (!given) return;
-  Section lora(section.map().map("lora"), lora_table);
-  workload::Adapters adapters{lora.get<std::uint64_t>("rank"), {"q_proj", "v_proj"}};
+  Section lora = section.below("lora");
+  const auto rank = lora.find<std::uint64_t>("rank");
+  workload::Adapters adapters{rank.value_or(0), {"q_proj", "v_proj"}};
   if (const auto targets = lora.field("targets")) {
     adapters.targets.clear();
     for (const Field& target : targets->list()) adapters.targets.push_back(target.text());
   }
-  lora.finish();
+  if (!rank) {
+    if (const auto targets = lora.field("targets")) {
+      targets->fail("belongs to rank", "give workload.lora.rank, or leave it out");
+    }
+    return;
+  }
   auto adapted =
       std::make_shared<workload::Network>(workload::with_adapters(*scenario.network, adapters));
   if (adapted->layers.empty()) {
-    given->fail("targets no product of the network",
-                "set workload.lora.targets to the ends of names that paceline buckets shows");
+    lora.require("rank").fail(
+        "has no product of the network to stand beside",
+        "set workload.lora.targets to the ends of names that paceline buckets shows");
   }
   scenario.assumptions.add(
       {trains_adapters,

@@ -233,7 +233,7 @@ inline constexpr BadScenario bad_names[] = {
      "  layers:\n    - {name: a, forward: 1ms, backward: 2ms, parameters: [1000, 20]}\n"
      "    - {name: b, forward: 1ms, backward: 2ms, parameters: [3000]}\n",
      "  model: @resnet19\n",
-     "model \"resnet19\" is not known; did you mean resnet18? known: bert-base, "},
+     "model \"resnet19\" is not known; did you mean resnet18? known: alexnet, "},
     {"ModelBesideLayers", "  layers:\n    - {name: a,",
      "  model: resnet18\n  layers:\n    @- {name: a,",
      "layers stands beside model; keep one of them"},

@@ -64,6 +64,8 @@ constexpr Trial trials[] = {
     {"workload.sequence", "256", "workload.model=bert-base"},
     {"workload.pretraining_heads", "true", "workload.model=bert-base"},
     {"workload.fused_attention", "true", "workload.model=bert-base"},
+    {"workload.lora.rank", "16", "workload.model=qwen3-0.6b"},
+    {"workload.lora.targets", "[k_proj]", "workload.model=qwen3-0.6b\nworkload.lora.rank=16"},
     {"workload.memory_format", "channels_last", "workload.precision=amp"},
     {"workload.layers_batch", "4", PACELINE_LAYERED},
     {"workload.single_gpu_throughput", "100 samples/s"},

@@ -39,7 +39,8 @@ TEST(Lora, IsRefusedWhereFrozenParametersAreNotDescribed) {
   const Folder folder;
   const Ended none = run(folder, "workload.lora.targets=[c_attn]");
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_NE(none.err.find("targets no product of the network"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("has no product of the network to stand beside"), std::string::npos)
+      << none.err;
 }
 
 }  // namespace

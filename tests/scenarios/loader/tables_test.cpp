@@ -108,6 +108,8 @@ bool is_left_out(const Row& row) {
                                            "workload.calls",
                                            "workload.layers",
                                            "workload.layers_batch",
+                                           "workload.lora.rank",
+                                           "workload.lora.targets",
                                            "cluster.calibration",
                                            "cluster.preset",
                                            "sweep",
