@@ -290,8 +290,9 @@ class FsdpStep {
 
   void add_up(const Unit& unit) {
     Seconds time;
-    for (const FlatParameter& flat : unit.parameters)
-      time += step_.kernel(flat.count, flat.type, 3);
+    for (const FlatParameter& flat : unit.parameters) {
+      if (flat.count > ElementCount(0)) time += step_.kernel(flat.count, flat.type, 3);
+    }
     step_.compute(unit.name + " accumulate", OperationKind::copy, time, {});
   }
 
@@ -334,6 +335,7 @@ class FsdpStep {
     for (const Unit& unit : units_) {
       for (const FlatParameter& flat : unit.parameters) {
         const ElementCount shard = shard_of(flat);
+        if (shard == ElementCount(0)) continue;
         const auto type = step_.type_on_wire(flat.type);
         if (ranks() > predivide_factor(ranks())) time += step_.kernel(shard, type, 2);
         if (type != flat.type) time += step_.cast(shard, type, flat.type);
@@ -400,9 +402,14 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
   const workload::Optimizer& optimizer = request.workload.optimizer_states;
   ModelMemory memory;
   std::vector<Bytes> sizes, gradients;
+  Bytes whole;  // gradients of all units
   for (const Unit& unit : units_of(request)) {
     sizes.push_back(size_of(unit));
-    gradients.push_back(keeps_gradients(request) ? Bytes(0) : sizes.back());
+    Bytes trained;
+    for (const FlatParameter& flat : unit.parameters)
+      trained += flat.padded * element_size(flat.type);
+    whole += trained;
+    gradients.push_back(keeps_gradients(request) ? Bytes(0) : trained);
     for (const FlatParameter& flat : unit.parameters) {
       const ElementCount shard(flat.padded.value() / shards);
       memory.parameters += ElementCount(flat.gathered.value() / shards) * element_size(flat.type);
@@ -412,9 +419,7 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
       if (wire != flat.type) gradients.back() += flat.padded * element_size(wire);
     }
   }
-  if (keeps_gradients(request)) {
-    for (const Bytes size : sizes) memory.gathered += size;
-  }
+  if (keeps_gradients(request)) memory.gathered += whole;
   const auto others = std::span(sizes).subspan(1);
   memory.gathered += sizes.front() +
                      largest_neighbours(others, gathered_at_once(request, others.size())) +

@@ -78,7 +78,8 @@ struct Response {
   Seconds step = {};        // that moves; 0: of no point
   std::uint64_t point = 0;  // its number, which tells apart points that have all else alike
 
-  // The value within the bounds that an unbounded one stands for: the same unless near a bound.
+  // The value within the bounds that an unbounded one stands for: the same unless near a bound, or
+  // an overhead, of which `rare` makes large ones larger.
   [[nodiscard]] double bounded(Unknown quantity, double value) const;
   [[nodiscard]] std::array<double, quantities> bounded(std::array<double, quantities> values) const;
   // Of a value within the bounds.

@@ -1,19 +1,28 @@
 #include "models/workload/adapters.h"
 
 #include <algorithm>
-#include <string_view>
+#include <iterator>
 #include <utility>
 
 namespace paceline::workload {
 namespace {
 
-bool is_target(const Layer& layer, const Adapters& adapters) {
-  const auto* cost = std::get_if<ModelledCost>(&layer.cost);
-  if (cost == nullptr || cost->work != Work::product || layer.parameters.empty()) return false;
-  const std::string_view name = layer.name;
-  return std::ranges::any_of(adapters.targets, [&](const std::string& target) {
-    return name == target || name.ends_with("." + target);
+const ParameterTensor* matrix_of(const Layer& layer) {
+  const auto found = std::ranges::find_if(layer.parameters, [](const ParameterTensor& tensor) {
+    return tensor.rows && *tensor.rows != tensor.count;
   });
+  return found == layer.parameters.end() ? nullptr : &*found;
+}
+
+bool is_called(const Layer& layer, const std::string& target) {
+  const auto* cost = std::get_if<ModelledCost>(&layer.cost);
+  if (cost == nullptr || cost->work != Work::product || matrix_of(layer) == nullptr) return false;
+  return layer.name == target || layer.name.ends_with("." + target);
+}
+
+bool is_target(const Layer& layer, const Adapters& adapters) {
+  return std::ranges::any_of(adapters.targets,
+                             [&](const auto& target) { return is_called(layer, target); });
 }
 
 // A product without bias over so many rows of a sample.
@@ -33,7 +42,7 @@ Layer product(const Layer& beside, const char* suffix, double rows, double in, d
 }
 
 void add_adapter(const Layer& layer, std::uint64_t rank, std::vector<Layer>& layers) {
-  const ParameterTensor& weight = layer.parameters.front();
+  const ParameterTensor& weight = *matrix_of(layer);
   const auto count = static_cast<double>(weight.count.value());
   const double out = static_cast<double>(weight.rows->value()), in = count / out;
   const double rows =
@@ -47,35 +56,45 @@ void add_adapter(const Layer& layer, std::uint64_t rank, std::vector<Layer>& lay
   layers.push_back(std::move(sum));
 }
 
-void freeze(Layer& layer, bool is_reached) {
-  layer.frozen = std::move(layer.parameters);
+void drop_backward(Layer& layer) {
+  if (auto* cost = std::get_if<ModelledCost>(&layer.cost)) cost->backward = {};
+  layer.kept.needs_input = layer.kept.needs_output = false;
+  layer.kept.scores = layer.kept.indices = 0;
+}
+
+void freeze(Layer& layer) {
+  std::ranges::move(layer.parameters, std::back_inserter(layer.frozen));
   layer.parameters.clear();
   auto* cost = std::get_if<ModelledCost>(&layer.cost);
-  if (cost == nullptr) return;
-  if (!is_reached) {
-    cost->backward = {};
-    layer.kept.needs_input = layer.kept.needs_output = false;
-    layer.kept.scores = layer.kept.indices = 0;
-  } else if (cost->work == Work::product) {
-    cost->backward = cost->forward;
-    layer.kept.needs_input = false;
-  }
+  if (cost == nullptr || cost->work != Work::product) return;
+  cost->backward = cost->forward;
+  layer.kept.needs_input = false;
 }
 
 }  // namespace
 
+bool has_target(const Network& network, const std::string& target) {
+  return std::ranges::any_of(network.layers,
+                             [&](const Layer& layer) { return is_called(layer, target); });
+}
+
+void drop_unreached_backward(std::vector<Layer>& layers) {
+  if (std::ranges::all_of(layers, [](const Layer& layer) { return layer.frozen.empty(); })) return;
+  for (Layer& layer : layers) {
+    if (!layer.parameters.empty()) return;
+    drop_backward(layer);
+  }
+}
+
 Network with_adapters(const Network& network, const Adapters& adapters) {
   Network made = network;
   made.layers.clear();
-  bool is_reached = false;
   for (const Layer& layer : network.layers) {
-    const bool is_adapted = is_target(layer, adapters);
     made.layers.push_back(layer);
-    freeze(made.layers.back(), is_reached);
-    if (is_adapted) add_adapter(layer, adapters.rank, made.layers);
-    is_reached |= is_adapted;
+    freeze(made.layers.back());
+    if (is_target(layer, adapters)) add_adapter(layer, adapters.rank, made.layers);
   }
-  if (!is_reached) made.layers.clear();
+  drop_unreached_backward(made.layers);
   return made;
 }
 

@@ -176,8 +176,10 @@ Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> l
 Launches launches_of(std::span<const TimedLayer> layers, const Attained& attained,
                      Launching launching) {
   const Seconds a_layer(of(attained, Quantity::launches));
-  const auto launched = std::ranges::count_if(
-      layers, [](const TimedLayer& layer) { return layer.has_kernels || layer.launched_before; });
+  const auto launched = std::ranges::count_if(layers, [](const TimedLayer& layer) {
+    const bool is_frozen = layer.parameters.empty() && !layer.frozen.empty();
+    return !is_frozen && (layer.has_kernels || layer.launched_before);
+  });
   const Seconds optimizer = a_layer * 0.1 * static_cast<double>(launched);
   // A replay of a CUDA graph is a whole call of a compiled graph: 44.3 us beside a GB200
   // (meta-pytorch/tritonbench, pull request 1017). Other hosts are as much faster or slower as with

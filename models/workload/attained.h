@@ -37,8 +37,7 @@ enum class Quantity : std::uint8_t {
   // Seconds of the host a layer: its forward, its backward and its part of the optimizer.
   launches,
   // FLOPs a multiprocessor and clock of convolutions at 16 bits whose tensors lie with channels
-  // side
-  // by side, as tensor cores read them: others are transposed before and after each (cuDNN's
+  // side by side, as tensor cores read them: others are transposed before and after each (cuDNN's
   // nchwToNhwcKernel and nhwcToNchwKernel; PyTorch's tutorial "Channels Last Memory Format").
   channels_last,
 };

@@ -97,7 +97,8 @@ Seconds Launches::of_forward(const TimedLayer& layer) const {
 }
 
 Seconds Launches::of_backward(const TimedLayer& layer) const {
-  return (layer.has_kernels ? backward : Seconds(0)) + forward * layer.recomputed;
+  const bool is_frozen = !layer.frozen.empty() && layer.backward == Seconds(0);
+  return (layer.has_kernels && !is_frozen ? backward : Seconds(0)) + forward * layer.recomputed;
 }
 
 Seconds Workload::launch_time(std::uint32_t passes, const Launches& launches) const {

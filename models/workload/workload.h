@@ -75,7 +75,8 @@ struct Kept {
 // such as the layers of a transformer. nullopt: none.
 using Block = std::optional<std::uint32_t>;
 
-// Layers come in forward order, which is also the order of registration.
+// Layers come in forward order, which is taken for the order of registration, too: buckets that are
+// rebuilt go by it, those of a first iteration by registration (Llama's norms come last there).
 struct Layer {
   std::string name;
   std::vector<ParameterTensor> parameters;  // in registration order

@@ -25,7 +25,7 @@ class Config {
   }
   [[nodiscard]] Extent count(const char* key, Extent unless_given) {
     const auto field = map_->find(key);
-    return field ? field->count(0, config_most) : unless_given;
+    return field ? field->count(1, config_most) : unless_given;
   }
   [[nodiscard]] bool flag(const char* key, bool unless_given) {
     const auto field = map_->find(key);

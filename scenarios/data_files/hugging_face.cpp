@@ -55,6 +55,38 @@ const Family& family_of(Reader& config) {
   type.fail("is no family that is known", known_ones(name, known));
 }
 
+// Layers are of the model, or of the model with the head that it is pre-trained or classifies with.
+void expect_architecture(Reader& config) {
+  const auto given = config.find("architectures");
+  if (!given) return;
+  const Field first = given->list().front();
+  const std::string name = first.text();
+  for (const char* known : {"Model", "LMHeadModel", "ForCausalLM", "ForMaskedLM",
+                            "ForConditionalGeneration", "ForImageClassification"}) {
+    if (name.ends_with(known)) return;
+  }
+  first.fail("has another head than is known here", "describe the model by paceline_describe.py");
+}
+
+// How a config itself says that attention is computed; else its program's default.
+bool is_fused(Reader& config, const Family& family) {
+  for (const char* key : {"_attn_implementation", "attn_implementation"}) {
+    if (const auto said = config.find(key)) return said->text() != "eager";
+  }
+  return family.is_fused;
+}
+
+// Tokens that learned positions have: 0 of others.
+std::uint64_t longest_of(Reader& config, const Family& family) {
+  for (const char* type : {"bert", "gpt2", "opt", "roberta"}) {
+    if (family.type != type) continue;
+    const char* key = config.has("n_positions") ? "n_positions" : "max_position_embeddings";
+    const std::uint64_t positions = config.require(key, "1024").count(1, 1'000'000);
+    return family.type == "roberta" && positions > 2 ? positions - 2 : positions;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool is_config(Reader& document) { return document.has("model_type") && !document.has("schema"); }
@@ -77,14 +109,17 @@ DocumentPtr network_of_config(Reader& config, const std::string& name,
   hf::Layers layers;
   hf::Config keys(config);
   family.write(layers, keys);
+  expect_architecture(config);
   std::string sample;
   if (family.has_sequence) {
-    sample = sequence ? fmt::format("sample: {{sequence: {}}}\n", *sequence)
-                      : "sample: {of_tokens: true}\n";
+    sample = sequence ? fmt::format("sequence: {}", *sequence) : "of_tokens: true";
+    if (const auto longest = longest_of(config, family))
+      sample += fmt::format(", longest: {}", longest);
+    sample = "sample: {" + sample + "}\n";
   }
   return parse_document(
       name, fmt::format("schema: paceline.network/1\nname: {}\n{}fused_attention: {}\nlayers:\n{}",
-                        yaml_quoted(name), sample, family.is_fused, layers.text()));
+                        yaml_quoted(name), sample, is_fused(config, family), layers.text()));
 }
 
 }  // namespace paceline::loader

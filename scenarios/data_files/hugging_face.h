@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "scenarios/document/reader.h"
@@ -9,8 +11,11 @@ namespace paceline::loader {
 // The network that a config.json of Hugging Face describes, as a document of paceline.network/1:
 // modules, names and shapes of transformers' modeling files (v4.57), in the order in which their
 // forward calls them. Families by `model_type`; another one is refused, with the nearest named.
-// What a config leaves out has its configuration class's default. Throws InputError.
-[[nodiscard]] DocumentPtr network_of_config(Reader& config, const std::string& name);
+// Sizes are required, but for heads of keys and values, which are as many as heads unless said;
+// flags that a config leaves out have their configuration class's default. `sequence`: tokens of a
+// sample unless a scenario says. Throws InputError.
+[[nodiscard]] DocumentPtr network_of_config(Reader& config, const std::string& name,
+                                            std::optional<std::uint64_t> sequence);
 
 // Whether a document is a config.json.
 [[nodiscard]] bool is_config(Reader& document);

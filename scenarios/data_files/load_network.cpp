@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/shipped_file.h"
+#include "models/workload/adapters.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/data_files/hugging_face.h"
 #include "scenarios/data_files/module_layer.h"
@@ -384,6 +385,7 @@ constexpr std::array sample_table{
     Key{"sequence", Count{1, 1'000'000}, "none", "tokens, unless a scenario says"},
     Key{"image_size", Count{1, extent_max}, "none", "the width, which nothing counts"},
     Key{"of_tokens", Flag{}, false, "tokens, of which a scenario has to say how many"},
+    Key{"longest", Count{1, 1'000'000}, "none", "tokens, for which it has learned positions"},
 };
 
 constexpr std::array network_file_table{
@@ -496,6 +498,7 @@ class NetworkReader {
 std::string name_of_config(Reader& config, const Field& file) {
   const auto said = config.find("_name_or_path");
   std::filesystem::path path = said ? said->text() : std::string();
+  if (!path.has_filename()) path = path.parent_path();  // "my/model/"
   if (path.empty()) path = std::filesystem::path(file.text()).stem();
   return path.filename();
 }
@@ -505,6 +508,10 @@ DocumentPtr with_layers(const Field& name, const DocumentPtr& document) {
   Reader root(document);
   if (is_config(root)) return network_of_config(root, name_of_config(root, name), std::nullopt);
   if (!root.has("config")) return document;
+  for (const char* beside : {"layers", "heads", "fused_attention"}) {
+    if (const auto field = root.find(beside))
+      field->fail("stands beside config", "keep one of them");
+  }
   Section file(std::move(root), network_file_table);
   Reader config = file.map().map("config");
   return network_of_config(config, file.text("name"),
@@ -526,6 +533,11 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   }
   const std::uint64_t sequence = options.sequence.value_or(default_sequence.value_or(1));
   if (default_sequence || is_open) network.sequence = sequence;
+  const auto longest = file.below("sample").find<std::uint64_t>("longest");
+  if (longest && sequence > *longest) {
+    name.fail(fmt::format("has positions for {} tokens, not {}", *longest, sequence),
+              fmt::format("set workload.sequence to {} or less", *longest));
+  }
   network.fuses_attention = file.get<bool>("fused_attention");
   NetworkReader reader(sequence, options.fused_attention.value_or(network.fuses_attention));
   reader.read_list(file.require("layers"));
@@ -541,6 +553,7 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
               "leave out sequence, or describe the model with the other one");
   }
   network.layers = reader.take();
+  workload::drop_unreached_backward(network.layers);
   const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
     return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
   });

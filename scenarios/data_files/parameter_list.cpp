@@ -27,7 +27,7 @@ constexpr std::size_t listed_max = 100'000;
 constexpr std::uint64_t listed_elements_max = 10'000'000'000'000;
 constexpr std::string_view line_hint = "write a name and a shape, as in fc.weight [10, 512]";
 
-// As PyTorch and safetensors spell them. Integers and truth values have no gradient.
+// As PyTorch and safetensors spell them. Integers have no gradient.
 struct TypeWord {
   std::string_view text;
   DataType type;
@@ -173,6 +173,11 @@ class ListedLayers {
     const auto out = static_cast<double>(sizes[0]), in = static_cast<double>(sizes[1]);
     const bool is_lookup = is_embedding(tensor, sizes);
     has_matrices_ = true;
+    // Of a mixture each expert sees a part of the tokens, which no list has.
+    if (tensor.module().find("experts.") != std::string_view::npos &&
+        shapes_.without_output_size.empty()) {
+      shapes_.without_output_size = tensor.module();
+    }
     if (!is_lookup) return add_product(rows_, in + out, in * out);
     shapes_.looked_up.emplace_back(tensor.module());
     cost().forward.activation_elements_per_sample += 2 * rows_ * in;

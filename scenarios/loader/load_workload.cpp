@@ -322,44 +322,42 @@ constexpr AssumptionKind fuses_attention{
     "workload.fused_attention says which"};
 
 constexpr AssumptionKind trains_adapters{
-    "{}: adapters of rank {}: {} of {} parameters are trained; beside the one published source, "
+    "{}: adapters of rank {}: {} parameters are trained beside {} frozen ones, whose units FSDP "
+    "gathers whole and reduces in part, as FSDP2 does; beside the one published source, "
     "what a step gains by them is predicted 14 to 21 % too large"};
 
-double parameters_of(const workload::Network& network) {
+double elements_of(const workload::Network& network,
+                   std::vector<workload::ParameterTensor> workload::Layer::*tensors) {
   double count = 0;
-  for (const auto& tensor : workload::parameters(network)) {
-    count += static_cast<double>(tensor.count.value());
+  for (const workload::Layer& layer : network.layers) {
+    for (const auto& tensor : layer.*tensors) count += static_cast<double>(tensor.count.value());
   }
   return count;
 }
 
-void add_adapters(Section& section, Scenario& scenario) {
-  Section lora = section.below("lora");
+using NetworkPtr = std::shared_ptr<const workload::Network>;
+
+// With the workload's adapters, if it has any; each call makes a network of its own.
+NetworkPtr with_lora(Section& workload, const NetworkPtr& network) {
+  Section lora = workload.below("lora");
   const auto rank = lora.find<std::uint64_t>("rank");
-  workload::Adapters adapters{rank.value_or(0), {"q_proj", "v_proj"}};
-  if (const auto targets = lora.field("targets")) {
-    adapters.targets.clear();
-    for (const Field& target : targets->list()) adapters.targets.push_back(target.text());
-  }
+  const auto targets = lora.field("targets");
   if (!rank) {
-    if (const auto targets = lora.field("targets")) {
-      targets->fail("belongs to rank", "give workload.lora.rank, or leave it out");
-    }
-    return;
+    if (targets) targets->fail("belongs to rank", "give workload.lora.rank, or leave it out");
+    return network;
   }
-  auto adapted =
-      std::make_shared<workload::Network>(workload::with_adapters(*scenario.network, adapters));
-  if (adapted->layers.empty()) {
-    lora.require("rank").fail(
-        "has no product of the network to stand beside",
-        "set workload.lora.targets to the ends of names that paceline buckets shows");
+  workload::Adapters adapters{*rank, {"q_proj", "v_proj"}};
+  if (targets) adapters.targets.clear();
+  for (const Field& target : targets ? targets->list() : std::vector<Field>{}) {
+    adapters.targets.push_back(target.text());
   }
-  scenario.assumptions.add(
-      {trains_adapters,
-       "lora",
-       {std::to_string(adapters.rank), fmt::format("{:.3g}", parameters_of(*adapted)),
-        fmt::format("{:.4g}", parameters_of(*scenario.network))}});
-  scenario.network = std::move(adapted);
+  for (std::size_t i = 0; i < adapters.targets.size(); ++i) {
+    if (workload::has_target(*network, adapters.targets[i])) continue;
+    const Field field = targets ? targets->list()[i] : lora.require("rank");
+    field.fail(fmt::format("finds no product called {}", adapters.targets[i]),
+               "set workload.lora.targets to the ends of names that paceline buckets shows");
+  }
+  return std::make_shared<workload::Network>(workload::with_adapters(*network, adapters));
 }
 
 constexpr AssumptionKind from_shapes_alone{
@@ -399,8 +397,6 @@ void assume_from_shapes(Section& section, Scenario& scenario) {
   scenario.workload.activations.reset();
 }
 
-using NetworkPtr = std::shared_ptr<const workload::Network>;
-
 // One object for equal networks, as load_network() has them.
 template <auto Change>
 NetworkPtr changed(const NetworkPtr& network) {
@@ -428,6 +424,14 @@ void assume_changed(Section& section, Scenario& scenario) {
   }
   if (section.get<bool>("compile")) scenario.assumptions.add({compiled_network, "compute"});
   if (section.get<bool>("cuda_graphs")) scenario.assumptions.add({graphed_network, "host"});
+  if (const auto rank = section.below("lora").find<std::uint64_t>("rank")) {
+    const double trained = elements_of(*scenario.network, &workload::Layer::parameters);
+    const double frozen = elements_of(*scenario.network, &workload::Layer::frozen);
+    scenario.assumptions.add(
+        {trains_adapters,
+         "lora",
+         {std::to_string(*rank), fmt::format("{:.3g}", trained), fmt::format("{:.4g}", frozen)}});
+  }
 }
 
 void read_model(Section& section, const Field& device, Scenario& scenario) {
@@ -438,7 +442,6 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
   if (scenario.network->fuses_attention && !section.is_given("fused_attention")) {
     scenario.assumptions.add({fuses_attention, "attention"});
   }
-  add_adapters(section, scenario);
   assume_changed(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,
                                           scenario.precision, scenario.training.checkpoints);
@@ -469,6 +472,7 @@ std::shared_ptr<const workload::Network> network_of(Section& workload) {
                                     {.sequence = workload.find<std::uint64_t>("sequence"),
                                      .pretraining_heads = workload.get<bool>("pretraining_heads"),
                                      .fused_attention = workload.find<bool>("fused_attention")});
+  network = with_lora(workload, network);
   if (workload.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
     network = changed<workload::channels_last>(network);
   }

@@ -51,8 +51,21 @@ TEST(Adapters, FreezeAllElse) {
 }
 
 TEST(Adapters, NeedAProductThatIsCalledSo) {
-  EXPECT_TRUE(with_adapters(three(), {2, {"proj"}}).layers.empty());  // no part of a name
+  EXPECT_FALSE(has_target(three(), "proj"));  // no part of a name
+  EXPECT_TRUE(has_target(three(), "embed"));
   EXPECT_EQ(with_adapters(three(), {2, {"embed"}}).layers.size(), 6U);
+}
+
+// A backbone that is frozen, and a head that is trained.
+TEST(Adapters, NothingRunsBackwardBeforeWhatIsTrained) {
+  std::vector<Layer> layers = three().layers;
+  drop_unreached_backward(layers);
+  EXPECT_EQ(cost_of(layers[0]).backward.flops_per_sample, Flops(960));  // all are trained
+  layers[0].frozen = std::move(layers[0].parameters);
+  layers[0].parameters.clear();
+  drop_unreached_backward(layers);
+  EXPECT_EQ(cost_of(layers[0]).backward.flops_per_sample, Flops(0));
+  EXPECT_EQ(cost_of(layers[1]).backward.flops_per_sample, Flops(960));
 }
 
 }  // namespace

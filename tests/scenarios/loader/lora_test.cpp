@@ -29,18 +29,19 @@ TEST(Lora, ReducesAdaptersAlone) {
   EXPECT_NE(ended.out.find("fsdp: 13.63 MB of bf16 gradients a step in 32 calls"),
             std::string::npos)
       << ended.out;
-  EXPECT_NE(ended.out.find("lora: adapters of rank 16: 6.82e+06 of 8.03e+09 parameters"),
-            std::string::npos)
+  EXPECT_NE(
+      ended.out.find(
+          "lora: adapters of rank 16: 6.82e+06 parameters are trained beside 8.03e+09 frozen ones"),
+      std::string::npos)
       << ended.out;
   EXPECT_NE(ended.out.find("parameters 1.9GiB"), std::string::npos) << ended.out;
 }
 
-TEST(Lora, IsRefusedWhereFrozenParametersAreNotDescribed) {
+TEST(Lora, IsRefusedWhereATargetIsNoProduct) {
   const Folder folder;
   const Ended none = run(folder, "workload.lora.targets=[c_attn]");
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_NE(none.err.find("has no product of the network to stand beside"), std::string::npos)
-      << none.err;
+  EXPECT_NE(none.err.find("finds no product called c_attn"), std::string::npos) << none.err;
 }
 
 }  // namespace
