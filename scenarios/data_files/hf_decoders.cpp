@@ -124,9 +124,7 @@ void phi(Layers& to, Config& config) {
     to.elementwise("self_attn.rotary", hidden + kv_heads * size, 1, "nothing");
     to.attention("self_attn", heads, kv_heads, size, true);
     to.linear("self_attn.dense", hidden, hidden, true);
-    to.linear("mlp.fc1", hidden, middle, true);
-    to.elementwise("mlp.activation_fn", middle);
-    to.linear("mlp.fc2", middle, hidden, true);
+    to.mlp({"mlp.fc1", "mlp.activation_fn", "mlp.fc2"}, hidden, middle, true);
     to.elementwise("add", hidden, 3);
     to.below("");
   });
@@ -152,9 +150,7 @@ void gpt2(Layers& to, Config& config) {
     to.linear("attn.c_proj", hidden, hidden, true);
     to.elementwise("attn.add", hidden, 2);
     to.layernorm("ln_2", hidden);
-    to.linear("mlp.c_fc", hidden, middle, true);
-    to.elementwise("mlp.act", middle);
-    to.linear("mlp.c_proj", middle, hidden, true);
+    to.mlp({"mlp.c_fc", "mlp.act", "mlp.c_proj"}, hidden, middle, true);
     to.elementwise("mlp.add", hidden, 2);
   });
   to.below("");
@@ -179,9 +175,7 @@ void gpt_neox(Layers& to, Config& config) {
     to.elementwise("attention.rotary", 2 * hidden, 1, "nothing");
     to.attention("attention", heads, heads, size, true);
     to.linear("attention.dense", hidden, hidden, bias);
-    to.linear("mlp.dense_h_to_4h", hidden, middle, true);
-    to.elementwise("mlp.act", middle);
-    to.linear("mlp.dense_4h_to_h", middle, hidden, true);
+    to.mlp({"mlp.dense_h_to_4h", "mlp.act", "mlp.dense_4h_to_h"}, hidden, middle, true);
     to.elementwise("add", hidden, 3);
     to.below("");
   });
@@ -217,9 +211,7 @@ void mpt(Layers& to, Config& config) {
     to.linear("attn.out_proj", hidden, hidden, bias);
     to.elementwise("attn.add", hidden, 2);
     to.layernorm("norm_2", hidden, bias);
-    to.linear("ffn.up_proj", hidden, middle, bias);
-    to.elementwise("ffn.act", middle);
-    to.linear("ffn.down_proj", middle, hidden, bias);
+    to.mlp({"ffn.up_proj", "ffn.act", "ffn.down_proj"}, hidden, middle, bias);
     to.elementwise("ffn.add", hidden, 2);
     to.below("");
   });
@@ -243,16 +235,12 @@ void opt(Layers& to, Config& config) {
   to.blocks(config.count("num_hidden_layers"), [&] {
     to.below("model.decoder.layers.{i}.");
     to.layernorm("self_attn_layer_norm", hidden);
-    for (const char* part : {"q", "k", "v"}) {
-      to.linear(fmt::format("self_attn.{}_proj", part), hidden, hidden, bias);
-    }
+    to.linears({"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, hidden, hidden, bias);
     to.attention("self_attn", heads, heads, size, true);
     to.linear("self_attn.out_proj", hidden, hidden, bias);
     to.elementwise("self_attn.add", hidden, 2);
     to.layernorm("final_layer_norm", hidden);
-    to.linear("fc1", hidden, middle, bias);
-    to.elementwise("activation_fn", middle, 1, "output");
-    to.linear("fc2", middle, hidden, bias);
+    to.mlp({"fc1", "activation_fn", "fc2"}, hidden, middle, bias, "output");
     to.elementwise("add", hidden, 2);
   });
   to.below("model.decoder.");

@@ -5,16 +5,13 @@ namespace {
 
 // An encoder's layer with norms behind its parts, as BERT has it.
 void bert_layer(Layers& to, Extent hidden, Extent heads, Extent middle) {
-  for (const char* part : {"query", "key", "value"}) {
-    to.linear(fmt::format("attention.self.{}", part), hidden, hidden, true);
-  }
+  to.linears({"attention.self.query", "attention.self.key", "attention.self.value"}, hidden, hidden,
+             true);
   to.attention("attention.self", heads, heads, hidden / heads);
   to.linear("attention.output.dense", hidden, hidden, true);
   to.elementwise("attention.output.add", hidden, 2);
   to.layernorm("attention.output.LayerNorm", hidden);
-  to.linear("intermediate.dense", hidden, middle, true);
-  to.elementwise("intermediate.gelu", middle);
-  to.linear("output.dense", middle, hidden, true);
+  to.mlp({"intermediate.dense", "intermediate.gelu", "output.dense"}, hidden, middle, true);
   to.elementwise("output.add", hidden, 2);
   to.layernorm("output.LayerNorm", hidden);
 }
@@ -154,17 +151,14 @@ void vit(Layers& to, Config& config) {
   to.blocks(config.count("num_hidden_layers"), [&] {
     to.below(prefix + "encoder.layer.{i}.");
     to.layernorm("layernorm_before", hidden);
-    for (const char* part : {"query", "key", "value"}) {
-      to.linear(fmt::format("attention.attention.{}", part), hidden, hidden,
-                config.flag("qkv_bias", true));
-    }
+    to.linears(
+        {"attention.attention.query", "attention.attention.key", "attention.attention.value"},
+        hidden, hidden, config.flag("qkv_bias", true));
     to.attention("attention.attention", heads, heads, size);
     to.linear("attention.output.dense", hidden, hidden, true);
     to.elementwise("attention.output.add", hidden, 2);
     to.layernorm("layernorm_after", hidden);
-    to.linear("intermediate.dense", hidden, middle, true);
-    to.elementwise("intermediate.gelu", middle);
-    to.linear("output.dense", middle, hidden, true);
+    to.mlp({"intermediate.dense", "intermediate.gelu", "output.dense"}, hidden, middle, true);
     to.elementwise("output.add", hidden, 2);
   });
   to.below("");
@@ -189,16 +183,12 @@ void clip_tower(Layers& to, Config& config, const std::string& name, Extent hidd
   to.blocks(config.count("num_hidden_layers", 12), [&] {
     to.below(name + ".encoder.layers.{i}.");
     to.layernorm("layer_norm1", hidden);
-    for (const char* part : {"k", "v", "q"}) {
-      to.linear(fmt::format("self_attn.{}_proj", part), hidden, hidden, true);
-    }
+    to.linears({"self_attn.k_proj", "self_attn.v_proj", "self_attn.q_proj"}, hidden, hidden, true);
     to.attention("self_attn", heads, heads, size);
     to.linear("self_attn.out_proj", hidden, hidden, true);
     to.elementwise("self_attn.add", hidden, 2);
     to.layernorm("layer_norm2", hidden);
-    to.linear("mlp.fc1", hidden, middle, true);
-    to.elementwise("mlp.activation_fn", middle);
-    to.linear("mlp.fc2", middle, hidden, true);
+    to.mlp({"mlp.fc1", "mlp.activation_fn", "mlp.fc2"}, hidden, middle, true);
     to.elementwise("add", hidden, 2);
   });
   to.below("");

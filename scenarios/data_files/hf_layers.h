@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +67,16 @@ class Layers {
 
   void linear(const std::string& name, Extent in, Extent out, bool bias) {
     line("linear", name, "in: {}, out: {}, bias: {}, rows: {}", in, out, bias, rows_);
+  }
+  void linears(std::initializer_list<const char*> names, Extent in, Extent out, bool bias) {
+    for (const char* name : names) linear(name, in, out, bias);
+  }
+  // Up, the activation, and down.
+  void mlp(const std::array<const char*, 3>& names, Extent features, Extent middle, bool bias,
+           const char* keeps = nullptr) {
+    linear(names[0], features, middle, bias);
+    elementwise(names[1], middle, 1, keeps);
+    linear(names[2], middle, features, bias);
   }
   void tied_linear(const std::string& name, Extent in, Extent out) {
     line("linear", name, "in: {}, out: {}, tied: true, rows: {}", in, out, rows_);

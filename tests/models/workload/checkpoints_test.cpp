@@ -34,8 +34,9 @@ TEST(Checkpoints, MayBeOfEveryOtherBlock) {
   EXPECT_EQ(segments_of(blocks, {1, 4}), Segments{});
 }
 
-// Of blocks of 16 elements and an input of 1 the second and fourth keep their input, and the first
-// and third all: 2 x 16, 2 inputs, and 16 more of the one that is recomputed.
+// Each block keeps 16 elements, or only its input of 1 element where it is checkpointed, as the
+// second and the fourth are. Kept are 2 x 16 and 2 x 1, and 16 more of the block that is being
+// recomputed.
 TEST(Checkpoints, OfEveryOtherBlockLeaveTheOthersAsTheyAre) {
   Network network;
   network.layers.push_back({"", {}, {}, ModelledCost{}, {.output = 1}});
