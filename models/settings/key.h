@@ -137,7 +137,7 @@ struct Needs {
 // measured speed for a device, an efficiency for a transport. The value does not fit this run where
 // a layer above its own (a file over its preset; a setting or a sweep over both) changes one.
 struct Owners {
-  std::array<std::string_view, 9> keys = {};
+  std::array<std::string_view, 10> keys = {};
   // The same, but a setting or a sweep of these keys changes nothing: it asks about the same hosts
   // with a faster network.
   std::array<std::string_view, 2> named = {};

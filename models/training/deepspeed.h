@@ -126,7 +126,8 @@ struct FetchPlan {
 //   the end of a pass for all; without it compute waits for each.
 // - Every pass gathers and reduces. A checkpointed block is gathered for its second forward and its
 //   backward, as modules that run.
-// Left out: offloading, hierarchical partitions (ZeRO++), stage3_model_persistence_threshold.
+// Left out: offloading (before stage 3: offload_optimizer), hierarchical partitions (ZeRO++),
+// stage3_model_persistence_threshold.
 [[nodiscard]] BuiltStep build_stage3(const StrategyRequest& request);
 
 // Shards; whole persistent tensors, the most parameters that are there at once and the largest

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/training/deepspeed.h"
+#include "models/training/host_offload.h"
 #include "models/training/strategies.h"
 
 // DeepSpeed's ZeRO, stages 1 and 2: every rank keeps all parameters and 1/n of the optimizer's
@@ -83,6 +84,22 @@ class FlatGroups {
   std::vector<ElementCount> begins_;  // by tensor, in its group
 };
 
+// What stages 1 and 2 keep for a rank, whole parameters beside it.
+ModelMemory zero_states(const StrategyRequest& request) {
+  const ZeroSettings zero = zero_settings(request.settings);
+  const FlatGroups groups(gradient_tensors(request.workload), request.cluster.ranks());
+  ModelMemory memory;
+  memory.parameters = workload::frozen_memory(request.workload.layers);
+  for (const auto& [type, group] : groups.all()) {
+    const ElementSize size = element_size(type);
+    const ElementCount part = groups.part(type);
+    memory.parameters += group.padded * size;
+    memory.gradients += (shards_gradients(zero) ? part : group.count) * size;
+    memory.optimizer += optimizer_memory(request.workload.optimizer_states, part, type);
+  }
+  return memory;
+}
+
 class ZeroStep {
  public:
   explicit ZeroStep(const StrategyRequest& request)
@@ -92,7 +109,11 @@ class ZeroStep {
         common_(shards_gradients(zero_) ? with_one_pass(request.common) : request.common),
         step_({request.workload, request.cluster, request.settings, common_, request.traced}),
         groups_(step_.tensors(), request.cluster.ranks()),
-        buckets_(step_, zero_, [this](const Bucket& bucket) { reduce(bucket); }) {}
+        buckets_(step_, zero_, [this](const Bucket& bucket) { reduce(bucket); }) {
+    if (!request.settings.get<bool>("offload_optimizer")) return;
+    offload_.emplace(request, HostOffload::Kernels::fused);
+    to_host_ = step_.add_lane({"GPU to host", LaneKind::host});
+  }
 
   BuiltStep build() {
     for (std::uint32_t pass = 0; pass < passes_; ++pass) {
@@ -102,6 +123,10 @@ class ZeroStep {
     update();
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({zero_without_norm, "deepspeed_zero"});
+    if (offload_) {
+      const ModelMemory held = zero_states(request_);
+      offload_->assume("deepspeed_zero", held.gradients + held.optimizer, built.assumptions);
+    }
     return built;
   }
 
@@ -137,6 +162,12 @@ class ZeroStep {
     }
     last_bucket_ = calls;
     reduced_.insert(reduced_.end(), calls.begin(), calls.end());
+    if (offload_) {
+      const Bytes size = bucket_count(step_.tensors(), bucket) * element_size(type_of(bucket));
+      const Seconds part = offload_->copy(size) / request_.cluster.ranks().value();
+      on_host_.push_back(
+          step_.compute_on(to_host_, name + " to host", OperationKind::copy, part, calls));
+    }
     if (zero_.overlaps) {
       parts_ += time_after(bucket);
     } else {
@@ -192,13 +223,26 @@ class ZeroStep {
   // The optimizer of each rank's part, and all parameters from their owners.
   void update() {
     if (zero_.overlaps) step_.compute("parts", OperationKind::copy, parts_, reduced_);
-    const double share = 1.0 / request_.cluster.ranks().value();
-    const OperationId updated =
-        step_.optimizer("optimizer", request_.workload.optimizer * share, reduced_);
+    const OperationId updated = optimize();
     for (const auto& [type, group] : groups_.all()) {
       step_.call("parameters " + std::string(to_text(type)),
                  {Collective::all_gather, group.padded, element_size(type)}, {updated});
     }
+  }
+
+  // Of each rank's part; CPUs update it when the last gradient is there, and it comes back.
+  OperationId optimize() {
+    if (!offload_) {
+      const double share = 1.0 / request_.cluster.ranks().value();
+      return step_.optimizer("optimizer", request_.workload.optimizer * share, reduced_);
+    }
+    Seconds optimizer, copies;
+    for (const auto& [type, group] : groups_.all()) {
+      optimizer += offload_->optimizer(groups_.part(type), type);
+      copies += offload_->copy(groups_.part(type) * element_size(type));
+    }
+    step_.compute("optimizer", OperationKind::optimizer, optimizer, std::move(on_host_));
+    return step_.compute("parameters from host", OperationKind::copy, copies, {});
   }
 
   const StrategyRequest& request_;
@@ -212,6 +256,9 @@ class ZeroStep {
   std::vector<OperationId> last_bucket_, reduced_;
   std::uint32_t reduced_buckets_ = 0;
   bool adds_ = false;  // to the parts of passes before
+  std::optional<HostOffload> offload_;
+  LaneId to_host_ = 0;                // of copies, if offloaded
+  std::vector<OperationId> on_host_;  // gradients, by these
 };
 
 bool shards_parameters(const StrategyRequest& request) {
@@ -230,14 +277,10 @@ ModelMemory zero_memory(const StrategyRequest& request) {
   const ZeroSettings zero = zero_settings(request.settings);
   const auto tensors = gradient_tensors(request.workload);
   const FlatGroups groups(tensors, request.cluster.ranks());
-  ModelMemory memory;
-  memory.parameters = workload::frozen_memory(request.workload.layers);
+  ModelMemory memory = zero_states(request);
+  if (request.settings.get<bool>("offload_optimizer")) memory.gradients = memory.optimizer = {};
   for (const auto& [type, group] : groups.all()) {
     const ElementSize size = element_size(type);
-    const ElementCount part = groups.part(type);
-    memory.parameters += group.padded * size;
-    memory.gradients += (shards_gradients(zero) ? part : group.count) * size;
-    memory.optimizer += optimizer_memory(request.workload.optimizer_states, part, type);
     if (zero.is_contiguous) memory.buckets += zero.bucket_size * size * (zero.overlaps ? 2 : 1);
     const auto wire = type_on_wire(request.common, type);
     const ElementCount bucket = fullest_bucket(zero, tensors, type);
@@ -250,9 +293,16 @@ ModelMemory zero_memory(const StrategyRequest& request) {
 std::optional<Refusal> refuse_zero(const StrategyRequest& request) {
   const auto& settings = request.settings;
   const bool is_told = settings.is_given("use_multi_rank_bucket_allreduce");
+  if (settings.get<bool>("offload_optimizer")) {
+    if (auto refusal = refuse_offload(request, "offload_optimizer")) return refusal;
+  }
   if (shards_parameters(request)) {
     if (workload::frozen_memory(request.workload.layers) > Bytes(0)) {
       return Refusal{"does not describe frozen parameters with stage: 3", "take stage: 2, or fsdp"};
+    }
+    if (settings.get<bool>("offload_optimizer")) {
+      return Refusal{"does not describe offload_optimizer with stage: 3",
+                     "take stage: 2, or fsdp with cpu_offload"};
     }
     if (!is_told) return std::nullopt;
     return Refusal{"ignores use_multi_rank_bucket_allreduce with stage: 3", "leave it out"};
@@ -289,6 +339,9 @@ constexpr std::array zero_keys{
     Key{"use_multi_rank_bucket_allreduce", Flag{}, Value(true),
         "with reduce_scatter, before stage 3: a bucket is one all-reduce; false: a reduce to each "
         "owner"},
+    Key{"offload_optimizer", Flag{}, Value(false),
+        "before stage 3: gradients and the optimizer's states are in host memory, and CPUs run the "
+        "optimizer (ZeRO-Offload, device: cpu)"},
     // Defaults of config.py.
     Key{"stage3_prefetch_bucket_size", stage3_elements, Value(std::uint64_t{50'000'000}),
         "with stage: 3: so many elements of parameters are gathered ahead of a layer that runs"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/training/call_plan.h"
+#include "models/training/host_offload.h"
 #include "models/training/step_builder.h"
 #include "models/training/strategies.h"
 
@@ -39,6 +40,10 @@
 // - sharding: hybrid (HYBRID_SHARD): n is the ranks of a node, which gather and reduce-scatter
 //   units; then ranks of all nodes that have the same shard all-reduce it, on a stream of its own
 //   (_reduce_grad). Without reshard_after_forward that is _HYBRID_SHARD_ZERO2.
+// - With cpu_offload (CPUOffload(offload_params=True)) a unit's shard is copied from the host
+// before
+//   each of its all-gathers, on their stream, and its reduced gradients to the host; CPUs optimize
+//   shards when the last copy is there (pre_unshard and _offload_grad, _flat_param.py).
 // - Checkpointed blocks are recomputed within a unit, which by then is gathered for its backward.
 namespace paceline::training {
 namespace {
@@ -197,6 +202,21 @@ class RateLimiter {
   std::optional<OperationId> awaited_;
 };
 
+// What a rank keeps of the model.
+ModelMemory fsdp_shards(const StrategyRequest& request) {
+  const std::uint64_t shards = group_cluster(request.cluster, sharing(request)).ranks().value();
+  ModelMemory memory;
+  for (const Unit& unit : units_of(request)) {
+    for (const FlatParameter& flat : unit.parameters) {
+      const ElementCount shard(flat.padded.value() / shards);
+      memory.parameters += ElementCount(flat.gathered.value() / shards) * element_size(flat.type);
+      memory.gradients += shard * element_size(flat.type);
+      memory.optimizer += optimizer_memory(request.workload.optimizer_states, shard, flat.type);
+    }
+  }
+  return memory;
+}
+
 class FsdpStep {
  public:
   explicit FsdpStep(const StrategyRequest& request)
@@ -210,6 +230,11 @@ class FsdpStep {
         prefetches_forward_(request.settings.get<bool>("forward_prefetch")),
         keeps_gradients_(request.settings.get<bool>("unsharded_accumulation")),
         limiter_(request.settings.get<bool>("limit_all_gathers")) {
+    if (request.settings.get<bool>("cpu_offload")) {
+      offload_.emplace(request, HostOffload::Kernels::each_operation);
+      to_gpu_ = step_.add_lane({"host to GPU", LaneKind::host});
+      to_host_ = step_.add_lane({"GPU to host", LaneKind::host});
+    }
     if (group_ == Group::node && request.cluster.nodes > 1) {
       across_ = step_.add_lane({"across nodes", LaneKind::communication});
     }
@@ -226,8 +251,13 @@ class FsdpStep {
       backward(reduces, pass > 0);
       if (reduces) take_shards(!keeps_gradients_ && pass > 0);
     }
-    step_.optimizer("optimizer", request_.workload.optimizer * (1.0 / shards_), {});
+    optimize();
     BuiltStep built{step_.take(), {}};
+    if (offload_) {
+      const ModelMemory held = fsdp_shards(request_);
+      offload_->assume("fsdp", held.parameters + held.gradients + held.optimizer,
+                       built.assumptions);
+    }
     built.assumptions.add({first_is_root, "fsdp", {std::to_string(units_.size())}});
     if (!request_.common.host.any()) built.assumptions.add({prompt_host, "fsdp"});
     return built;
@@ -244,10 +274,34 @@ class FsdpStep {
     }
     unit.gathered.emplace();
     for (const FlatParameter& flat : unit.parameters) {
-      unit.gathered->push_back(step_.call(
-          unit.name + " all-gather",
-          in_group({Collective::all_gather, flat.gathered, element_size(flat.type)}), after));
+      unit.gathered->push_back(
+          step_.call(unit.name + " all-gather",
+                     in_group({Collective::all_gather, flat.gathered, element_size(flat.type)}),
+                     offload_ ? from_host(unit, flat, after) : after));
+      last_gather_ = unit.gathered->back();
     }
+  }
+
+  std::vector<OperationId> from_host(const Unit& unit, const FlatParameter& flat,
+                                     std::vector<OperationId> after) {
+    if (last_gather_) after.push_back(*last_gather_);
+    const ElementCount shard(flat.gathered.value() / shards_);
+    return {step_.compute_on(to_gpu_, unit.name + " from host", OperationKind::copy,
+                             offload_->copy(shard * element_size(flat.type)), std::move(after))};
+  }
+
+  void optimize() {
+    if (!offload_) {
+      step_.optimizer("optimizer", request_.workload.optimizer * (1.0 / shards_), {});
+      return;
+    }
+    Seconds optimizer;
+    for (const Unit& unit : units_) {
+      for (const FlatParameter& flat : unit.parameters) {
+        optimizer += offload_->optimizer(shard_of(flat), flat.type);
+      }
+    }
+    step_.compute("optimizer", OperationKind::optimizer, optimizer, std::move(on_host_));
   }
 
   void forward() {
@@ -309,6 +363,10 @@ class FsdpStep {
           unit.name + " reduce-scatter",
           in_group({Collective::reduce_scatter, flat.padded, element_size(type)}), {divided});
       reduced_.push_back(across_ ? reduce_across(unit, flat, type, scattered) : scattered);
+      if (!offload_) continue;
+      on_host_.push_back(step_.compute_on(to_host_, unit.name + " to host", OperationKind::copy,
+                                          offload_->copy(shard_of(flat) * element_size(flat.type)),
+                                          {reduced_.back()}));
     }
   }
 
@@ -355,7 +413,10 @@ class FsdpStep {
   RateLimiter limiter_;
   std::optional<LaneId> across_;      // where shards are reduced across nodes
   std::vector<OperationId> reduced_;  // in this pass
-  std::optional<OperationId> last_compute_, pass_begins_after_;
+  std::optional<OperationId> last_compute_, pass_begins_after_, last_gather_;
+  std::optional<HostOffload> offload_;
+  LaneId to_gpu_ = 0, to_host_ = 0;   // of copies, if offloaded
+  std::vector<OperationId> on_host_;  // gradients, by these
 };
 
 BuiltStep build_fsdp(const StrategyRequest& request) { return FsdpStep(request).build(); }
@@ -395,12 +456,12 @@ bool keeps_gradients(const StrategyRequest& request) {
          request.settings.get<bool>("unsharded_accumulation");
 }
 
-// Shards of everything; what is gathered; and whole gradients of two units, of which one is
-// computed and the other reduced: casts of theirs beside those of all units, where those are kept.
+// Shards of everything, or nothing where these are on the host; what is gathered; and whole
+// gradients of two units, of which one is computed and the other reduced: casts of theirs beside
+// those of all units, where those are kept.
 ModelMemory fsdp_memory(const StrategyRequest& request) {
-  const std::uint64_t shards = group_cluster(request.cluster, sharing(request)).ranks().value();
-  const workload::Optimizer& optimizer = request.workload.optimizer_states;
   ModelMemory memory;
+  if (!request.settings.get<bool>("cpu_offload")) memory = fsdp_shards(request);
   std::vector<Bytes> sizes, gradients;
   Bytes whole;  // gradients of all units
   for (const Unit& unit : units_of(request)) {
@@ -411,10 +472,6 @@ ModelMemory fsdp_memory(const StrategyRequest& request) {
     whole += trained;
     gradients.push_back(keeps_gradients(request) ? Bytes(0) : trained);
     for (const FlatParameter& flat : unit.parameters) {
-      const ElementCount shard(flat.padded.value() / shards);
-      memory.parameters += ElementCount(flat.gathered.value() / shards) * element_size(flat.type);
-      memory.gradients += shard * element_size(flat.type);
-      memory.optimizer += optimizer_memory(optimizer, shard, flat.type);
       const auto wire = type_on_wire(request.common, flat.type);
       if (wire != flat.type) gradients.back() += flat.padded * element_size(wire);
     }
@@ -449,6 +506,13 @@ std::optional<Refusal> refuse_units(const StrategyRequest& request) {
 }
 
 std::optional<Refusal> refuse_fsdp(const StrategyRequest& request) {
+  if (request.settings.get<bool>("cpu_offload")) {
+    if (auto refusal = refuse_offload(request, "cpu_offload")) return refusal;
+    if (request.common.gradient_accumulation > 1 && !keeps_gradients(request)) {
+      return Refusal{"with cpu_offload takes a pass's gradients in place of those before",
+                     "add unsharded_accumulation: true"};
+    }
+  }
   if (auto refusal = refuse_units(request)) return refusal;
   const bool is_alone = request.cluster.ranks() == RankCount(1);
   const bool is_possible = is_alone || request.cluster.gpus_per_node > 1;
@@ -470,6 +534,9 @@ constexpr std::array fsdp_keys{
                   settings::value_of(Wrap::layers),
                   "units: layers, or what min_num_params makes of them; or each of the network's "
                   "blocks and what is between them (transformer_auto_wrap_policy)"},
+    settings::Key{"cpu_offload", settings::Flag{}, settings::Value(false),
+                  "parameters, gradients and the optimizer's states are in host memory, and CPUs "
+                  "run the optimizer (CPUOffload)"},
     settings::Key{"forward_prefetch", settings::Flag{}, settings::Value(false),
                   "the next unit is gathered before the forward of this one"},
     settings::Key{

@@ -141,13 +141,25 @@ Bytes kept_until(std::span<const Layer> layers, std::span<const Segment> segment
   return tensors.size(batch, precision);
 }
 
+// Beside the softmax that a loss keeps: what that is wider than counted, and its gradient and that
+// of the logits, all in fp32 (PyTorch's cross_entropy after a cast of the logits to fp32).
+Bytes gradients_of_loss(std::span<const Layer> layers, std::uint32_t batch, Precision precision) {
+  double logits = 0;
+  for (const Layer& layer : layers) {
+    if (layer.kept.needs_output && layer.kept.is_wide) logits += layer.kept.output;
+  }
+  const bool counts_narrow = precision == Precision::bf16 || precision == Precision::fp16;
+  return Bytes(logits * batch * (counts_narrow ? 10 : 8));
+}
+
 }  // namespace
 
 Bytes activation_bytes(const Network& network, std::uint32_t batch, Precision precision,
                        Checkpoints checkpoints) {
   const std::span<const Layer> layers = network.layers;
   const auto segments = segments_of(layers, checkpoints);
-  Bytes most = kept_until(layers, segments, layers.size(), std::nullopt, batch, precision);
+  Bytes most = kept_until(layers, segments, layers.size(), std::nullopt, batch, precision) +
+               gradients_of_loss(layers, batch, precision);
   for (const Segment& segment : segments) {
     most =
         std::max(most, kept_until(layers, segments, segment.end, segment.begin, batch, precision));

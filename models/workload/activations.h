@@ -19,8 +19,9 @@ namespace paceline::workload {
 //
 // Of a checkpointed segment only its input is kept, the output of the layer before it: with amp in
 // fp32 where autocast computes that layer or the segment's first in fp32. The result is the most
-// that is kept at once: when the forward is done, or when the backward has recomputed one of the
-// segments, has freed what came after it, and still keeps what came before.
+// that is kept at once: when the backward begins, with three arrays of the logits' size in fp32, or
+// when it has recomputed one of the segments, has freed what came after it, and still keeps what
+// came before.
 //
 // Not in it: dropout's masks and outputs, statistics of normalisations, indices of embeddings,
 // workspaces, and what a kernel needs while it runs.

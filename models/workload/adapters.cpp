@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "models/workload/costs.h"
+
 namespace paceline::workload {
 namespace {
 
@@ -28,13 +30,12 @@ bool is_target(const Layer& layer, const Adapters& adapters) {
 // A product without bias over so many rows of a sample.
 Layer product(const Layer& beside, const char* suffix, double rows, double in, double out) {
   const double weights = in * out;
-  const PassCost one{Flops(2 * rows * weights), rows * (in + out), weights};
-  const PassCost two{one.flops_per_sample * 2, 2 * one.activation_elements_per_sample, 2 * weights};
+  const PassCost forward{Flops(2 * rows * weights), rows * (in + out), weights};
   const std::string name = beside.name + suffix;
   Layer made{name,
              {{name + ".weight", ElementCount(weights), DataType::float32, 0, ElementCount(out)}},
              {},
-             ModelledCost{one, two, Work::product},
+             product_cost(Work::product, forward, false),
              {rows * in, rows * out, true},
              beside.block};
   made.kept.cast_weights = weights;
@@ -51,7 +52,7 @@ void add_adapter(const Layer& layer, std::uint64_t rank, std::vector<Layer>& lay
   layers.push_back(product(layer, ".lora_A", rows, in, width));
   layers.push_back(product(layer, ".lora_B", rows, width, out));
   Layer sum{layer.name + ".lora_add", {}, {}, {}, {}, layer.block};
-  sum.cost = ModelledCost{{Flops(0), 3 * rows * out, 0}, {Flops(0), 3 * rows * out, 0}};
+  sum.cost = traffic_cost(3 * rows * out, 3 * rows * out);
   sum.kept = {2 * rows * out, rows * out};
   layers.push_back(std::move(sum));
 }

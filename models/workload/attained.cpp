@@ -13,7 +13,8 @@ namespace {
 // ten times, not four; FlashAttention attains 0.7 of what products do; weight decay, clipping and
 // zeroing are a third of an unfused Adam; a layer and step has some ten kernels of 10 to 20 us of a
 // Python host each. Convolutions that transpose nothing are twice as fast: ResNet-50 gains 30 %
-// (Composer's documentation of channels_last, on V100 and A100), of which they are half.
+// (Composer's documentation of channels_last, on V100 and A100), of which they are half. Scales and
+// accumulation in two steps take an eighth of FP8's speed.
 constexpr std::array<KnownQuantity, quantities> table{{
     {"convolution, fp32", 400, 0.7, 317, 0.17},
     {"convolution, tf32", 200, 0.7, 240, 0.21},
@@ -27,6 +28,7 @@ constexpr std::array<KnownQuantity, quantities> table{{
     {"optimizer, of its operations alone", 1.3, 0.3, 2.69, 0.16},
     {"launches of a layer, s", 150e-6, 0.6, 201e-6, 0.09},
     {"convolution, 16 bits, channels last", 800, 0.7, 1130, 0.45},
+    {"product in FP8, of one at 16 bits", 0.875, 0.2, 0.875, 0.2},
 }};
 
 double of(const Attained& attained, Quantity quantity) {
@@ -43,19 +45,6 @@ std::size_t unit_of(Precision precision) {
     case Precision::bf16: return 2;
   }
   PACELINE_UNREACHABLE("a precision outside the enumeration");
-}
-
-// Numbers read and written a parameter by kernels of their own for each operation, over those of
-// one kernel (PyTorch's torch/optim/sgd.py and adam.py, _single_tensor_*: 3, 8 and 18 where fused
-// ones take 3, 5 and 7). Weight decay, clipping and zeroing are the quantity's.
-double unfused_passes(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::sgd: return 1;
-    case OptimizerKind::sgd_momentum: return 8.0 / 5;
-    case OptimizerKind::adam: return 18.0 / 7;
-    case OptimizerKind::adam8bit: break;  // is fused
-  }
-  PACELINE_UNREACHABLE("an optimizer outside the enumeration");
 }
 
 bool is_convolution(Work work) {
@@ -84,6 +73,16 @@ Seconds pass_time(const PassCost& cost, Work work, std::uint32_t batch, Precisio
 
 }  // namespace
 
+std::uint64_t optimizer_passes(OptimizerKind kind, bool is_fused) {
+  switch (kind) {
+    case OptimizerKind::sgd: return 3;
+    case OptimizerKind::sgd_momentum: return is_fused ? 5 : 8;
+    case OptimizerKind::adam: return is_fused ? 7 : 18;
+    case OptimizerKind::adam8bit: break;  // has a kernel of its own
+  }
+  PACELINE_UNREACHABLE("an optimizer without passes");
+}
+
 std::span<const KnownQuantity, quantities> known_quantities() { return table; }
 
 const Attained& known_attained() {
@@ -104,6 +103,7 @@ Seconds arithmetic_time(Flops flops, Work work, Precision precision, const Devic
   if (!is_convolution(work)) {
     double part = attained[static_cast<std::size_t>(Quantity::product_fp32) + unit];
     if (work == Work::fused_attention) part *= of(attained, Quantity::fused_attention);
+    if (work == Work::float8_product) part *= 2 * of(attained, Quantity::float8_product);
     return flops / (speed.peak * part);
   }
   const double per_clock =
@@ -143,9 +143,11 @@ Seconds time_at_peak(const Network& network, std::uint64_t samples, Precision pr
   for (const Layer& layer : network.layers) {
     const auto* cost = std::get_if<ModelledCost>(&layer.cost);
     if (cost == nullptr || cost->work == Work::traffic) continue;
-    const bool has_fewer = precision == Precision::fp32 && is_convolution(cost->work);
+    double times = 1;  // as much as at the peak
+    if (precision == Precision::fp32 && is_convolution(cost->work)) times = winograd;
+    if (cost->work == Work::float8_product) times = 2;
     const Seconds one = (cost->forward.flops_per_sample + cost->backward.flops_per_sample) / peak;
-    products += one * (static_cast<double>(samples) / (has_fewer ? winograd : 1));
+    products += one * (static_cast<double>(samples) / times);
     const double weights = cost->forward.parameter_elements * element_bytes(precision);
     traffic += Seconds(weights / device.memory_bandwidth.value());
   }
@@ -167,8 +169,12 @@ Seconds optimizer_time(const Optimizer& optimizer, std::span<const TimedLayer> l
     }
   }
   const bool fused = optimizer.fused || optimizer.kind == OptimizerKind::adam8bit;
-  const double times =
-      fused ? 1 : of(attained, Quantity::optimizer) * unfused_passes(optimizer.kind);
+  double times = 1;
+  if (!fused) {
+    times = of(attained, Quantity::optimizer) *
+            static_cast<double>(optimizer_passes(optimizer.kind, false)) /
+            static_cast<double>(optimizer_passes(optimizer.kind, true));
+  }
   const Seconds averaging = optimizer.ema ? kernel_time(device, averages) : Seconds(0);
   return kernel_time(device, traffic) * times + averaging;
 }

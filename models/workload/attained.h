@@ -40,8 +40,11 @@ enum class Quantity : std::uint8_t {
   // side by side, as tensor cores read them: others are transposed before and after each (cuDNN's
   // nchwToNhwcKernel and nhwcToNchwKernel; PyTorch's tutorial "Channels Last Memory Format").
   channels_last,
+  // Of the part of their peak that products attain at 16 bits; the peak of FP8 is twice that one
+  // (data sheets of L4, L40S, H100, H200, B200). No row of it was at hand.
+  float8_product,
 };
-inline constexpr std::size_t quantities = 12;
+inline constexpr std::size_t quantities = 13;
 
 using Attained = std::array<double, quantities>;
 
@@ -77,6 +80,11 @@ inline constexpr double host_spread = 0.5;
 // tens of MB, is not taken off.
 [[nodiscard]] Seconds time_at_peak(const Network& network, std::uint64_t samples,
                                    Precision precision, const Device& device, Seconds states = {});
+
+// Numbers read and written a parameter, by one kernel or by one for each operation (PyTorch's
+// torch/optim/sgd.py and adam.py, _single_tensor_*); weight decay, clipping and zeroing beside them
+// are Quantity::optimizer's. Precondition: not adam8bit.
+[[nodiscard]] std::uint64_t optimizer_passes(OptimizerKind kind, bool is_fused);
 
 // Of an optimizer over all parameters: they, their gradients, the states and the copies are each
 // read once and, but for gradients, written once; with a copy its parameter is written only. Unless

@@ -1,5 +1,9 @@
 #include "models/workload/compiled.h"
 
+#include <algorithm>
+
+#include "models/workload/costs.h"
+
 namespace paceline::workload {
 namespace {
 
@@ -54,6 +58,32 @@ Network in_graphs(const Network& network) {
     if (cost_of(layer) == nullptr) continue;
     layer.launched_before = !is_first;
     is_first = false;
+  }
+  return made;
+}
+
+Network in_float8(const Network& network) {
+  constexpr double passes = 2.5;  // of 16 bits: two reads, and half as much written
+  const auto is_product = [](const Layer& layer) {
+    const auto* cost = std::get_if<ModelledCost>(&layer.cost);
+    return cost != nullptr && cost->work == Work::product;
+  };
+  const auto head =
+      std::ranges::find_if(network.layers.rbegin(), network.layers.rend(), is_product);
+  Network made = network;
+  made.layers.clear();
+  for (const Layer& layer : network.layers) {
+    if (!is_product(layer) || &layer == &*head) {
+      made.layers.push_back(layer);
+      continue;
+    }
+    Layer casts{layer.name + ".to_float8", {}, {}, {}, {}, layer.block};
+    ModelledCost cost = traffic_cost(passes * layer.kept.input, passes * layer.kept.output);
+    cost.forward.parameter_elements = passes * layer.kept.cast_weights;
+    casts.cost = cost;
+    made.layers.push_back(casts);
+    made.layers.push_back(layer);
+    std::get<ModelledCost>(made.layers.back().cost).work = Work::float8_product;
   }
   return made;
 }

@@ -38,6 +38,7 @@ enum class Work {
   channels_last_convolution,
   grouped_convolution,
   product,
+  float8_product,  // beside others at 16 bits
   attention,
   compiled_attention,  // masks, scales and dropout are in the kernel of the softmax
   fused_attention

@@ -10,6 +10,7 @@
 
 #include "models/shipped_file.h"
 #include "models/workload/adapters.h"
+#include "models/workload/costs.h"
 #include "scenarios/data_files/data_files.h"
 #include "scenarios/data_files/hugging_face.h"
 #include "scenarios/data_files/module_layer.h"
@@ -202,7 +203,10 @@ class LayerReader {
     const double f = 2 * w * out_size * out_size;
     const auto work =
         groups > 1 ? workload::Work::grouped_convolution : workload::Work::convolution;
-    Layer layer{name_, {tensor("weight", w, out)}, {}, products(work, f, a, w)};
+    Layer layer{name_,
+                {tensor("weight", w, out)},
+                {},
+                workload::product_cost(work, {Flops(f), a, w}, first_)};
     layer.kept = {in * in_size * in_size, out * out_size * out_size, true};
     layer.kept.cast_weights = w;
     if (flag("bias")) layer.parameters.push_back(tensor("bias", out));
@@ -212,8 +216,9 @@ class LayerReader {
   Layer linear() {
     const double in = size("in"), out = size("out"), rows = tokens("rows");
     const double w = in * out;
-    Layer layer{
-        name_, {}, {}, products(workload::Work::product, 2 * rows * w, rows * (in + out), w)};
+    Layer layer{name_, {}, {}, {}};
+    layer.cost = workload::product_cost(workload::Work::product,
+                                        {Flops(2 * rows * w), rows * (in + out), w}, first_);
     layer.kept = {rows * in, rows * out, true};
     layer.kept.cast_weights = w;
     const bool bias = flag("bias");
@@ -226,8 +231,10 @@ class LayerReader {
   Layer batchnorm() {
     const double channels = size("channels"), extent = size("size");
     const double n = channels * extent * extent;
-    Layer layer{
-        name_, {tensor("weight", channels), tensor("bias", channels)}, {}, moves(3 * n, 6 * n)};
+    Layer layer{name_,
+                {tensor("weight", channels), tensor("bias", channels)},
+                {},
+                workload::traffic_cost(3 * n, 6 * n)};
     const ElementCount each(channels);
     layer.buffers = {{each}, {each}, {ElementCount(1), DataType::int64}};
     layer.kept = {n, n, true};
@@ -236,7 +243,7 @@ class LayerReader {
 
   Layer layernorm() {
     const double features = size("features"), n = tokens("rows") * features;
-    Layer layer{name_, {tensor("weight", features)}, {}, moves(2 * n, 5 * n)};
+    Layer layer{name_, {tensor("weight", features)}, {}, workload::traffic_cost(2 * n, 5 * n)};
     if (flag("bias")) layer.parameters.push_back(tensor("bias", features));
     layer.kept = {n, n, true};
     layer.kept.is_wide = true;
@@ -245,7 +252,7 @@ class LayerReader {
 
   Layer rmsnorm() {
     const double features = size("features"), n = tokens("rows") * size("per_row") * features;
-    Layer layer{name_, {tensor("weight", features)}, {}, moves(2 * n, 5 * n)};
+    Layer layer{name_, {tensor("weight", features)}, {}, workload::traffic_cost(2 * n, 5 * n)};
     layer.kept = {n, n, true};
     layer.kept.is_wide = true;
     return layer;
@@ -261,7 +268,7 @@ class LayerReader {
     const double n =
         per_token ? size("elements_per_token") * static_cast<double>(sequence_) : size("elements");
     const double inputs = size("inputs");
-    Layer layer{name_, {}, {}, moves((inputs + 1) * n, 3 * n)};
+    Layer layer{name_, {}, {}, workload::traffic_cost((inputs + 1) * n, 3 * n)};
     layer.kept = keeps({n * inputs, n}, inputs > 1 ? Keeps::nothing : Keeps::input);
     return layer;
   }
@@ -269,7 +276,7 @@ class LayerReader {
   Layer pool() {
     const double in = size("in_size"), out = size("out_size"), channels = size("channels");
     const double n = channels * (in * in + out * out);
-    Layer layer{name_, {}, {}, moves(n, n)};
+    Layer layer{name_, {}, {}, workload::traffic_cost(n, n)};
     layer.kept = keeps({channels * in * in, channels * out * out}, Keeps::input);
     if (layer.kept.needs_input) layer.kept.indices = layer.kept.output;
     return layer;
@@ -278,9 +285,7 @@ class LayerReader {
   Layer embedding() {
     const double rows = size("rows"), columns = size("columns");
     const double n = tokens("lookups") * columns;
-    ModelledCost cost = moves(2 * n, 3 * n);
-    cost.backward.parameter_elements = rows * columns;
-    Layer layer{name_, {}, {}, cost};
+    Layer layer{name_, {}, {}, workload::embedding_cost(n, rows * columns)};
     if (!flag("tied")) layer.parameters.push_back(tensor("weight", rows * columns, rows));
     layer.kept.output = n;
     return layer;
@@ -292,26 +297,15 @@ class LayerReader {
     if (std::fmod(heads, kv_heads) != 0)
       layer_.require("kv_heads").fail("does not divide heads", "");
     const double q = tokens_or("queries", static_cast<double>(sequence_)), k = tokens_or("keys", q);
-    const double read = 2 * q * h + 2 * k * g;  // Q and the result; K and V
-    const double n = read + 4 * heads * q * k;
-    const double f = 4 * q * k * h;
-    Layer layer{
-        name_,
-        {},
-        {},
-        ModelledCost{{Flops(f), n, 0}, {Flops(2 * f), 2 * n, 0}, workload::Work::attention}};
+    const double moved = 2 * q * h + 2 * k * g;  // Q and the result; K and V
+    const double scores = heads * q * k;
+    // Fused, blocks of scores that are masked whole are skipped (FlashAttention-2: Dao, arXiv
+    // 2307.08691, section 3.1).
+    const bool skips = flag("causal") && fused_;
+    const Flops flops((skips ? 2 : 4) * q * k * h);
+    Layer layer{name_, {}, {}, workload::attention_cost(flops, moved, scores, fused_)};
     layer.kept = {q * h + 2 * k * g, q * h, true};
-    const bool causal = flag("causal");
-    if (fused_) {
-      // Blocks of scores that are masked whole are skipped (FlashAttention-2: Dao, arXiv
-      // 2307.08691, section 3.1). Five products in the backward, as scores are computed again.
-      const double done = causal ? f / 2 : f;
-      layer.cost = ModelledCost{{Flops(done), read, 0},
-                                {Flops(2.5 * done), 2 * read, 0},
-                                workload::Work::fused_attention};
-    } else {
-      layer.kept.scores = heads * q * k;
-    }
+    if (!fused_) layer.kept.scores = scores;
     return layer;
   }
 
@@ -358,14 +352,6 @@ class LayerReader {
                        fmt::format("{}.{} has more than 10^13 elements", name_, suffix), "");
     }
     return {name_ + "." + suffix, ElementCount(count), DataType::float32, 0, ElementCount(rows)};
-  }
-  static ModelledCost moves(double forward, double backward) {
-    return {{Flops(0), forward, 0}, {Flops(0), backward, 0}};
-  }
-  // Convolutions and linear layers: backward is two such products, but one in the first layer.
-  [[nodiscard]] ModelledCost products(workload::Work work, double f, double a, double w) const {
-    const double times = first_ ? 1 : 2;
-    return {{Flops(f), a, w}, {Flops(times * f), times * a, times * w}, work};
   }
 
   Section layer_;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/workload/costs.h"
+
 namespace paceline::loader {
 namespace {
 
@@ -132,39 +134,28 @@ struct ModuleSizes {
   double w;  // elements of weights
 };
 
-// Arithmetic at the rate of `work`: its backward is two such products, but one in a first layer.
-ModelledCost products_of(Work work, const ModuleSizes& m, bool is_first) {
-  const double times = is_first ? 1 : 2, a = m.in + m.out;
-  return {{Flops(m.flops), a, m.w}, {Flops(times * m.flops), times * a, times * m.w}, work};
-}
-
-ModelledCost attention_of(const ModuleSizes& m, bool is_fused) {
-  const double n = m.in + m.out + (is_fused ? 0 : 4 * m.scores);
-  return {{Flops(m.flops), n, 0},
-          {Flops((is_fused ? 2.5 : 2) * m.flops), 2 * n, 0},
-          is_fused ? Work::fused_attention : Work::attention};
-}
-
-ModelledCost traffic_of(double forward, double backward, double backward_weights = 0) {
-  return {{Flops(0), forward, 0}, {Flops(0), backward, backward_weights}};
-}
-
 ModelledCost cost_of(ModuleKind kind, const ModuleSizes& m, ModuleOptions options) {
+  const auto products = [&](Work work) {
+    return product_cost(work, {Flops(m.flops), m.in + m.out, m.w}, options.is_first);
+  };
   switch (kind) {
-    case ModuleKind::linear: return products_of(Work::product, m, options.is_first);
-    case ModuleKind::convolution: return products_of(Work::convolution, m, options.is_first);
-    case ModuleKind::grouped_convolution:
-      return products_of(Work::grouped_convolution, m, options.is_first);
-    case ModuleKind::attention: return attention_of(m, options.fused_attention);
-    case ModuleKind::fused_attention: return attention_of(m, true);
-    case ModuleKind::batchnorm: return traffic_of(2 * m.in + m.out, 4 * m.in + 2 * m.out);
-    case ModuleKind::layernorm: return traffic_of(m.in + m.out, 3 * m.in + 2 * m.out);
-    case ModuleKind::elementwise: return traffic_of(m.in + m.out, 3 * m.out);
-    case ModuleKind::pool: return traffic_of(m.in + m.out, m.in + m.out);
-    case ModuleKind::embedding: return traffic_of(2 * m.out, 3 * m.out, m.w);
+    case ModuleKind::linear: return products(Work::product);
+    case ModuleKind::convolution: return products(Work::convolution);
+    case ModuleKind::grouped_convolution: return products(Work::grouped_convolution);
+    case ModuleKind::attention:
+    case ModuleKind::fused_attention:
+      return workload::attention_cost(
+          Flops(m.flops), m.in + m.out, m.scores,
+          options.fused_attention || kind == ModuleKind::fused_attention);
+    case ModuleKind::batchnorm:
+      return workload::traffic_cost(2 * m.in + m.out, 4 * m.in + 2 * m.out);
+    case ModuleKind::layernorm: return workload::traffic_cost(m.in + m.out, 3 * m.in + 2 * m.out);
+    case ModuleKind::elementwise: return workload::traffic_cost(m.in + m.out, 3 * m.out);
+    case ModuleKind::pool: return workload::traffic_cost(m.in + m.out, m.in + m.out);
+    case ModuleKind::embedding: return workload::embedding_cost(m.out, m.w);
     case ModuleKind::other: break;
   }
-  return products_of(m.flops > 0 ? Work::product : Work::traffic, m, options.is_first);
+  return products(m.flops > 0 ? Work::product : Work::traffic);
 }
 
 workload::Kept kept_of(ModuleKind kind, const ModuleSizes& m, Keeps which, bool is_fused) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/workload/costs.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/input_file.h"
 #include "traces/text/lines.h"
@@ -164,7 +165,7 @@ class ListedLayers {
   // A normalisation, if there is no matrix, whose bias it would be.
   void add_vector(double features) {
     if (has_matrix_ || layers_.back().parameters.size() > 1) return;
-    cost() = {{Flops(0), 2 * rows_ * features, 0}, {Flops(0), 5 * rows_ * features, 0}};
+    cost() = workload::traffic_cost(2 * rows_ * features, 5 * rows_ * features);
   }
 
   void add_matrix(const ListedTensor& tensor, std::span<const std::uint64_t> sizes) {
@@ -180,9 +181,7 @@ class ListedLayers {
     }
     if (!is_lookup) return add_product(rows_, in + out, in * out);
     shapes_.looked_up.emplace_back(tensor.module());
-    cost().forward.activation_elements_per_sample += 2 * rows_ * in;
-    cost().backward.activation_elements_per_sample += 3 * rows_ * in;
-    cost().backward.parameter_elements += in * out;
+    cost() = sum_of(cost(), workload::embedding_cost(rows_ * in, in * out));
   }
 
   // By its name, or as the first matrix, of a vocabulary.
@@ -198,15 +197,9 @@ class ListedLayers {
   }
 
   void add_product(double rows, double activations, double weights) {
-    auto& [forward, backward, work] = cost();
-    work = workload::Work::product;
-    const double flops = 2 * rows * weights, moved = std::max(rows * activations, 1.0);
-    forward.flops_per_sample += Flops(flops);
-    forward.activation_elements_per_sample += moved;
-    forward.parameter_elements += weights;
-    backward.flops_per_sample += Flops(2 * flops);
-    backward.activation_elements_per_sample += 2 * moved;
-    backward.parameter_elements += 2 * weights;
+    const double moved = std::max(rows * activations, 1.0);
+    const workload::PassCost forward{Flops(2 * rows * weights), moved, weights};
+    cost() = sum_of(cost(), product_cost(workload::Work::product, forward, false));
   }
 
   double rows_;

@@ -233,21 +233,23 @@ void add_memory(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
     if (fullest == nullptr || fullness(outcome) > fullness(*fullest)) fullest = &outcome;
   }
   if (fullest == nullptr) return;
-  const std::string at_most = memory_text(*fullest);
+  const std::string tensors = memory_text(*fullest);
   remarks.add_detail(
-      fmt::format("memory, at most: {}: {}; without CUDA context, libraries and workspaces",
-                  at_most, memory_parts(*fullest->memory)));
+      fmt::format("memory, tensors: {}: {}; on top come CUDA's context, libraries, workspaces, and "
+                  "the allocator's gaps, a few per cent to a third",
+                  tensors, memory_parts(*fullest->memory)));
+  // Gaps: GMLake (Guo et al., ASPLOS 2024) found 15 % on average, and up to 33, in eight models.
   // Contexts, libraries and workspaces take a tenth of most GPUs (scenarios/capacity/README.md).
   constexpr double nearly_full = 0.9;
   if (too_large > 0) {
-    std::string fault = "memory: does not fit: " + at_most;
+    std::string fault = "memory: does not fit: " + tensors;
     if (known > 1) fault += fmt::format("; {} of {} points do not", too_large, known);
     remarks.add(weight::does_not_fit, fault);
   } else if (fullest->device_memory && fullness(*fullest) > nearly_full) {
     remarks.add(weight::does_not_fit,
                 fmt::format("memory: nearly full: {}, without CUDA context, libraries and "
                             "workspaces",
-                            at_most));
+                            tensors));
   }
 }
 

@@ -26,6 +26,15 @@ TEST(Activations, AreTheInputsOfProducts) {
   EXPECT_EQ(kept_by(layers, Precision::bf16, 3), Bytes(3 * 2 * 30));
 }
 
+// The input, 10, and of a loss of 20 logits the softmax, its gradient and that of the logits, each
+// in fp32.
+TEST(Activations, HaveThreeArraysOfTheLossInFp32) {
+  const std::vector layers{product(10, 20), with({20, 20, false, true, true})};
+  EXPECT_EQ(kept_by(layers, Precision::fp32), Bytes(4 * 10 + 12 * 20));
+  EXPECT_EQ(kept_by(layers, Precision::amp), Bytes(2 * 10 + 12 * 20));
+  EXPECT_EQ(kept_by(layers, Precision::bf16), Bytes(2 * 10 + 12 * 20));
+}
+
 // A ReLU's output, which its backward and the next product read, is one tensor: 10 + 20. The
 // product's own output, over which the ReLU wrote, is none.
 TEST(Activations, CountATensorOnceWhoeverReadsIt) {

@@ -73,6 +73,34 @@ TEST(Compiled, LayersOfOtherSizesStayApart) {
   EXPECT_FALSE(made.layers[1].launched_before);
 }
 
+// Of two products of 10 x 20 from 10 elements to 20 only the first is in FP8. Its casts pass two
+// and a half times over what goes in and over weights, and in the backward over its output's
+// gradient.
+TEST(Float8, IsOfAllProductsButTheLast) {
+  Layer product = layer_of("up", Work::product, 30, 60, {10, 20, true});
+  product.kept.cast_weights = 200;
+  Layer head = product;
+  head.name = "head";
+  const Network made = in_float8({"n", {product, head}});
+  ASSERT_EQ(made.layers.size(), 3U);
+  const auto& casts = std::get<ModelledCost>(made.layers[0].cost);
+  EXPECT_EQ(casts.forward.activation_elements_per_sample, 25);
+  EXPECT_EQ(casts.forward.parameter_elements, 500);
+  EXPECT_EQ(casts.backward.activation_elements_per_sample, 50);
+  EXPECT_EQ(std::get<ModelledCost>(made.layers[1].cost).work, Work::float8_product);
+  EXPECT_EQ(std::get<ModelledCost>(made.layers[2].cost).work, Work::product);
+}
+
+// At the peak in half the time, and at what is attained 1 / 1.75.
+TEST(Float8, HasTwiceThePeak) {
+  Device device;
+  device.bf16.peak = FlopsPerSecond(1e12);
+  const auto time = [&](Work work) {
+    return arithmetic_time(Flops(1e12), work, Precision::bf16, device, known_attained());
+  };
+  EXPECT_DOUBLE_EQ(time(Work::product) / time(Work::float8_product), 1.75);
+}
+
 Workload timed(const Network& network) {
   Device device;
   device.fp32.peak = FlopsPerSecond(1e12);

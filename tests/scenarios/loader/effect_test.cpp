@@ -67,6 +67,8 @@ constexpr Trial trials[] = {
     {"workload.lora.rank", "16", "workload.model=qwen3-0.6b"},
     {"workload.lora.targets", "[k_proj]", "workload.model=qwen3-0.6b\nworkload.lora.rank=16"},
     {"workload.memory_format", "channels_last", "workload.precision=amp"},
+    {"workload.float8", "true",
+     "workload.model=qwen3-0.6b\nworkload.precision=bf16\nworkload.device=h100-sxm5-80gb"},
     {"workload.layers_batch", "4", PACELINE_LAYERED},
     {"workload.single_gpu_throughput", "100 samples/s"},
     {"workload.single_gpu_batch", "4", "workload.single_gpu_throughput=100 samples/s"},

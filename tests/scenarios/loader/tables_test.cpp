@@ -108,6 +108,7 @@ bool is_left_out(const Row& row) {
                                            "workload.calls",
                                            "workload.layers",
                                            "workload.layers_batch",
+                                           "workload.float8",
                                            "workload.lora.rank",
                                            "workload.lora.targets",
                                            "cluster.calibration",
