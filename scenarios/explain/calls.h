@@ -8,9 +8,9 @@
 #include "models/cost/auto_choice.h"
 #include "models/run/resolved_point.h"
 #include "models/topology/fabric.h"
-#include "scenarios/explain/terms.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/outcome/point_outcome.h"
+#include "scenarios/outcome/step_terms.h"
 #include "scenarios/predict/run_scenario.h"
 
 namespace paceline::explain {

@@ -11,7 +11,7 @@
 #include "scenarios/errors.h"
 #include "scenarios/explain/calls.h"
 #include "scenarios/explain/explanation.h"
-#include "scenarios/explain/terms.h"
+#include "scenarios/outcome/step_terms.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/run_scenario.h"
 #include "scenarios/prepare/overheads.h"
@@ -64,22 +64,22 @@ class Formulas {
   Formulas(const Prediction& predicted, const StepTerms& terms)
       : predicted_(predicted), terms_(terms) {}
 
-  [[nodiscard]] std::string of(Part part) const {
+  [[nodiscard]] std::string of(TermKind part) const {
     const ComputeTimes& compute = terms_.compute;
     const auto longer = [](Seconds before, Seconds after) {
       return fmt::format("{} x ({} - 1)", to_text(before), factor_text(after / before));
     };
     switch (part) {
-      case Part::input:
-      case Part::copies:
-      case Part::optimizer: return "as described";
-      case Part::passes:
+      case TermKind::input:
+      case TermKind::copies:
+      case TermKind::optimizer: return "as described";
+      case TermKind::passes:
         return fmt::format("forward {} + backward {}", to_text(compute.forward),
                            to_text(compute.backward));
-      case Part::slowest_rank:
+      case TermKind::slowest_rank:
         return longer(compute.described, compute.on_rank) +
                fmt::format(", of rank {}", terms_.rank.value());
-      case Part::contention: {
+      case TermKind::contention: {
         std::string text = longer(compute.on_rank, compute.contended);
         if (predicted_.contention) {
           text +=
@@ -87,14 +87,14 @@ class Formulas {
         }
         return text;
       }
-      case Part::believed: return longer(compute.contended, compute.believed);
-      case Part::host:
+      case TermKind::believed: return longer(compute.contended, compute.believed);
+      case TermKind::host:
         return fmt::format("{} of launches, less what hides them", to_text(terms_.launches));
-      case Part::engine_copies: return "into and out of its buffer";
-      case Part::engine_waits: return "to its next wake, and until ranks agree";
-      case Part::others: return "this rank is in a call, another is not yet";
-      case Part::exposed_call:
-      case Part::idle: break;
+      case TermKind::engine_copies: return "into and out of its buffer";
+      case TermKind::engine_waits: return "to its next wake, and until ranks agree";
+      case TermKind::others: return "this rank is in a call, another is not yet";
+      case TermKind::exposed_call:
+      case TermKind::idle: break;
     }
     return "neither compute, calls nor launches";
   }
@@ -110,39 +110,39 @@ class Sources {
   Sources(const ScenarioFile& file, const Settings& settings, const PointOutcome& outcome)
       : file_(file), settings_(settings), outcome_(outcome) {}
 
-  [[nodiscard]] std::string of(Part part) const {
+  [[nodiscard]] std::string of(TermKind part) const {
     const auto unless = [](std::string given, const char* otherwise) {
       return given.empty() ? std::string(otherwise) : given;
     };
     switch (part) {
-      case Part::input: return unless(place_of({"training.input_time"}), "the trace");
-      case Part::passes: return of_passes();
-      case Part::copies:
+      case TermKind::input: return unless(place_of({"training.input_time"}), "the trace");
+      case TermKind::passes: return of_passes();
+      case TermKind::copies:
         return unless(place_of({"training.strategy"}), "the strategy") +
                "; memory traffic of its kernels (models/workload/workload.h: kernel_time)";
-      case Part::optimizer:
+      case TermKind::optimizer:
         return unless(place_of({"training.optimizer.time"}),
                       "memory traffic of its kernels (models/workload/attained.h)");
-      case Part::slowest_rank: {
+      case TermKind::slowest_rank: {
         const std::string given = place_of({"ranks.slowdown", "ranks.jitter", "ranks.spread"});
         if (!given.empty()) return given;
         return fmt::format(
             "ranks.spread unless given: gpu_spread = {} (scenarios/prepare/overheads.h)",
             gpu_spread);
       }
-      case Part::contention:
+      case TermKind::contention:
         return unless(place_of({"contention", "call_contention"}),
                       "channels and memory traffic of calls (models/cost/contention.h)");
-      case Part::believed: return outcome_.predicted->belief.told_by();
-      case Part::host:
+      case TermKind::believed: return outcome_.predicted->belief.told_by();
+      case TermKind::host:
         return unless(place_of({"training.host"}),
                       "launches of layers and hooks as on average (models/workload/attained.h, "
                       "models/training/strategy.h)");
-      case Part::engine_waits: return place_of({"training.cycle_time", "training.strategy"});
-      case Part::engine_copies: return place_of({"training.strategy"});
-      case Part::exposed_call:
-      case Part::others:
-      case Part::idle: break;
+      case TermKind::engine_waits: return place_of({"training.cycle_time", "training.strategy"});
+      case TermKind::engine_copies: return place_of({"training.strategy"});
+      case TermKind::exposed_call:
+      case TermKind::others:
+      case TermKind::idle: break;
     }
     return "the schedule of the step (models/training/scheduler.h)";
   }
@@ -212,19 +212,20 @@ class Teller {
     const Formulas formulas(*made_.outcome.predicted, terms);
     std::vector<StepTerm> calls;
     for (const StepTerm& term : terms.terms) {
-      if (term.part == Part::exposed_call) {
+      if (term.part == TermKind::exposed_call) {
         calls.push_back(term);
         continue;
       }
       // Before what comes behind compute.
-      if (term.part > Part::exposed_call && !calls.empty()) tell_calls(std::exchange(calls, {}));
+      if (term.part > TermKind::exposed_call && !calls.empty())
+        tell_calls(std::exchange(calls, {}));
       add(std::string(to_text(term.part)), term.time, formulas.of(term.part),
           sources_.of(term.part));
     }
     if (!calls.empty()) tell_calls(std::move(calls));
     if (terms.hidden_calls > 0) {
       add(counted(terms.hidden_calls, "hidden call"), Seconds(0), "compute goes on all the while",
-          sources_.of(Part::idle));
+          sources_.of(TermKind::idle));
     }
   }
 
@@ -251,7 +252,7 @@ class Teller {
     }
     if (calls.size() <= call_terms_most) return;
     add(fmt::format("exposed: {} more calls", calls.size() - call_terms_most), others,
-        "each less than those above", sources_.of(Part::exposed_call), true);
+        "each less than those above", sources_.of(TermKind::exposed_call), true);
   }
 
   Sources sources_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scenarios/explain/calls.h"
-#include "scenarios/explain/terms.h"
+#include "scenarios/outcome/step_terms.h"
 #include "scenarios/predict/run_scenario.h"
 
 namespace paceline::explain {

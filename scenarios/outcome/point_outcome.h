@@ -13,6 +13,7 @@
 #include "models/training/memory.h"
 #include "models/uncertain/belief.h"
 #include "scenarios/loader/scenario.h"
+#include "scenarios/outcome/losses.h"
 
 namespace paceline {
 
@@ -104,6 +105,7 @@ struct PointOutcome {
   // At most one of the two; neither of a point that is to be measured alone.
   std::optional<Prediction> predicted;
   std::optional<PointFailure> failure;
+  std::optional<Losses> losses;       // of a prediction for several GPUs
   std::optional<SimGridCheck> check;  // of the run's cheapest point of several GPUs
   std::optional<training::GpuMemory> memory;
   std::optional<Bytes> device_memory;

@@ -140,6 +140,7 @@ class Run {
     }
     take(std::move(predicted), where, outcome);
     if (outcome.predicted && point == cheapest_.point()) check_ = checked_by_simgrid(outcome);
+    if (outcome.predicted && outcome.gpus > 1) outcome.losses = losses_of(outcome);
     if (outcome.predicted && !options_.keep_traces) outcome.predicted->drop_trace();
     ++done_;
     tell("", std::nullopt);

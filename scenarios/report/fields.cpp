@@ -132,6 +132,10 @@ std::optional<Seconds> measured_spread(const WrittenPoint& one) {
   if (!one.outcome.measurement) return std::nullopt;
   return one.outcome.compute_spread_measured;
 }
+std::optional<std::vector<Loss>> lost_parts(const WrittenPoint& one) {
+  if (!one.outcome.losses) return std::nullopt;
+  return one.outcome.losses->parts;
+}
 bool has_calls(const WrittenPoint& one) { return one.with_calls || one.outcome.measurement; }
 std::optional<Seconds> predicted_spread(const WrittenPoint& one) {
   if (!has_calls(one)) return std::nullopt;
@@ -188,6 +192,10 @@ constexpr auto fields_of(const Reduced*) {
                 field("size_bytes", &Reduced::size), field("calls", &Reduced::calls));
 }
 
+constexpr auto fields_of(const Loss*) {
+  return Fields(field("kind", &Loss::kind), field("time_s", &Loss::time));
+}
+
 constexpr auto fields_of(const WrittenPoint*) {
   const auto predicted = group(
       "predicted", is_predicted,
@@ -217,7 +225,8 @@ constexpr auto fields_of(const WrittenPoint*) {
                      field("total_bytes", memory<&GpuMemory::total>),
                      field("device_bytes", of<&Of::device_memory>)),
       optional_field("compute_spread_s", predicted_spread),
-      optional_field("launches_s", of<&Of::launches>), optional_field("calls", predicted_calls));
+      optional_field("launches_s", of<&Of::launches>), optional_field("losses", lost_parts),
+      optional_field("calls", predicted_calls));
   const auto measured = group(
       "measured", is_measured, field("step_s", measured_step),
       column(15, "measured_step_s", only_in_column(median<&StepTotals::step>)),

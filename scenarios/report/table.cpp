@@ -27,7 +27,7 @@ namespace {
 namespace weight {
 constexpr int does_not_fit = 9, contradiction = 8, replaced = 7, bound = 6, error = 5;
 constexpr int measure_next = 4;
-constexpr int widest = 3, network = 2, losses = 2, source = 1;
+constexpr int widest = 3, network = 2, source = 1;
 }  // namespace weight
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -174,23 +174,13 @@ void add_network(Remarks& remarks, const ScenarioFile& file,
   remarks.add(weight::network, text);
 }
 
-// What the largest job's step takes beyond one GPU's. Of less than a hundredth nobody asks.
-void add_losses(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
+// What the largest job loses; the headline's first line.
+std::string largest_losses(const std::vector<PointOutcome>& outcomes) {
   const PointOutcome* largest = nullptr;
   for (const PointOutcome& one : outcomes) {
-    if (one.predicted && one.gpus > 1 && (largest == nullptr || one.gpus > largest->gpus)) {
-      largest = &one;
-    }
+    if (one.losses && (largest == nullptr || one.gpus > largest->gpus)) largest = &one;
   }
-  if (largest == nullptr) return;
-  const StepTotals& totals = largest->predicted->totals;
-  const Seconds slower = totals.step - totals.exposed_communication - largest->one_gpu_step;
-  if (slower < totals.step * 0.01) return;
-  remarks.add(weight::losses,
-              fmt::format("{}: {} of one GPU, {} of slower compute (stragglers, contention, "
-                          "copies), {} of exposed communication; paceline explain has each term",
-                          largest->name(), to_text(largest->one_gpu_step), to_text(slower),
-                          to_text(totals.exposed_communication)));
+  return largest == nullptr ? "" : losses_in_words(*largest);
 }
 
 // "21.3GiB of 16.0GiB per GPU at 8 GPUs"
@@ -375,7 +365,6 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   add_replaced(remarks, outcomes);
   add_sources(remarks, file, outcomes);
   add_network(remarks, file, outcomes);
-  add_losses(remarks, outcomes);
   const Sureness found = sureness_in_words(outcomes);
   remarks.add(weight::widest, found.widest);
   remarks.add(weight::measure_next, found.next);
@@ -384,8 +373,9 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   remarks.assume(assumptions_of(outcomes));
 
   const Described head = described(file, outcomes);
-  write_headline(out, file.name(),
-                 {fmt::format("{}", fmt::join(head.setup, "; ")), head.gradients});
+  write_headline(
+      out, file.name(),
+      {fmt::format("{}", fmt::join(head.setup, "; ")), head.gradients, largest_losses(outcomes)});
   table.write(out);
   remarks.write(out);
   write_failures(out, outcomes);

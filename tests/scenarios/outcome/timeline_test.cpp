@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "scenarios/explain/terms.h"
+#include "scenarios/outcome/step_terms.h"
 
-namespace paceline::explain {
+namespace paceline {
 namespace {
 
 using training::Interval;
@@ -68,4 +68,4 @@ TEST(Timeline, WaitsForRanksOfItsGroupOnly) {
 }
 
 }  // namespace
-}  // namespace paceline::explain
+}  // namespace paceline

@@ -1,4 +1,4 @@
-#include "scenarios/explain/terms.h"
+#include "scenarios/outcome/step_terms.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "models/contract.h"
 #include "scenarios/prepare/resolve.h"
 
-namespace paceline::explain {
+namespace paceline {
 namespace {
 
 using training::OperationId;
@@ -44,13 +44,14 @@ class Stager {
   Rank rank_;
 };
 
-constexpr std::array computed{
-    std::pair{Counted::input, Part::input}, std::pair{Counted::passes, Part::passes},
-    std::pair{Counted::copies, Part::copies}, std::pair{Counted::optimizer, Part::optimizer}};
+constexpr std::array computed{std::pair{Counted::input, TermKind::input},
+                              std::pair{Counted::passes, TermKind::passes},
+                              std::pair{Counted::copies, TermKind::copies},
+                              std::pair{Counted::optimizer, TermKind::optimizer}};
 constexpr std::array uncomputed{
-    std::pair{Counted::engine_copy, Part::engine_copies}, std::pair{Counted::joining, Part::others},
-    std::pair{Counted::launch, Part::host}, std::pair{Counted::wait, Part::engine_waits},
-    std::pair{Counted::idle, Part::idle}};
+    std::pair{Counted::engine_copy, TermKind::engine_copies},
+    std::pair{Counted::joining, TermKind::others}, std::pair{Counted::launch, TermKind::host},
+    std::pair{Counted::wait, TermKind::engine_waits}, std::pair{Counted::idle, TermKind::idle}};
 
 Seconds all_of(const Timeline& timeline, Counted as) {
   Seconds sum;
@@ -76,9 +77,9 @@ class Terms {
       }
       add(part, described);
     }
-    add(Part::slowest_rank, all.on_rank - all.described);
-    add(Part::contention, all.contended - all.on_rank);
-    add(Part::believed, all.believed - all.contended);
+    add(TermKind::slowest_rank, all.on_rank - all.described);
+    add(TermKind::contention, all.contended - all.on_rank);
+    add(TermKind::believed, all.believed - all.contended);
   }
 
   void add_calls() {
@@ -93,7 +94,7 @@ class Terms {
     }
     for (const Stretch& one : timeline_.stretches) {
       if (one.as != Counted::call || !counts(one.time)) continue;
-      made_.terms.push_back({Part::exposed_call, one.time, one.operation});
+      made_.terms.push_back({TermKind::exposed_call, one.time, one.operation});
       ++exposed;
     }
     made_.hidden_calls = calls - exposed;
@@ -127,7 +128,7 @@ class Terms {
     return std::abs(time.value()) > shown_from * timeline_.step.value();
   }
 
-  void add(Part part, Seconds time) {
+  void add(TermKind part, Seconds time) {
     if (counts(time)) made_.terms.push_back({part, time});
   }
 
@@ -241,4 +242,4 @@ Timeline timeline_of(const StepTrace& trace, std::uint32_t gpus_per_node) {
   return made;
 }
 
-}  // namespace paceline::explain
+}  // namespace paceline

@@ -8,7 +8,7 @@
 #include "models/words.h"
 #include "scenarios/outcome/point_outcome.h"
 
-namespace paceline::explain {
+namespace paceline {
 
 // For what the time of a step counts where several operations go on: compute hides calls, those
 // hide an engine's waits, and all of these hide launches, as the totals of a step have it
@@ -48,7 +48,7 @@ struct Timeline {
 // Precondition: at least one class; the trace outlives the timeline.
 [[nodiscard]] Timeline timeline_of(const StepTrace& trace, std::uint32_t gpus_per_node);
 
-enum class Part {
+enum class TermKind {
   input,
   passes,  // forward and backward
   copies,  // on a lane that computes
@@ -64,17 +64,16 @@ enum class Part {
   idle,           // nothing goes on
 };
 
-constexpr auto words_of(Part) {
-  return words_up_to<Part::idle>(
+constexpr auto words_of(TermKind) {
+  return words_up_to<TermKind::idle>(
       "input", "forward and backward", "copies", "optimizer", "slowest rank", "contention",
       "measured rows", "exposed communication", "copies of the engine", "waiting for other ranks",
       "host launches", "waiting of the engine", "nothing goes on");
 }
-using paceline::to_text;
 
 // A part of the step, without words: `operation` of an exposed call only.
 struct StepTerm {
-  Part part{};
+  TermKind part{};
   Seconds time;  // below 0 where a rank is quicker than described
   training::OperationId operation = 0;
 };
@@ -101,4 +100,4 @@ struct StepTerms {
 // Precondition: the outcome is predicted, and its trace is kept.
 [[nodiscard]] StepTerms terms_of(const PointOutcome& outcome, const Timeline& timeline);
 
-}  // namespace paceline::explain
+}  // namespace paceline

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/units/units.h"
+#include "models/words.h"
+
+namespace paceline {
+
+struct PointOutcome;
+
+// What n GPUs lose against n times one. A step is described, then put on its slowest rank, slowed
+// by contention, and then waits for calls that nothing hides (step_terms.h): each part is what that
+// adds to those before it. `rest`: what the step's own compute and launches take beyond one GPU's,
+// or less, as where ranks divide the optimizer among them.
+enum class LossKind { communication, stragglers, contention, copies, engine, rest };
+
+constexpr auto words_of(LossKind) {
+  return words_up_to<LossKind::rest>("exposed communication", "stragglers", "contention",
+                                     "copies of gradients", "waits and copies beside compute",
+                                     "launches, hooks and optimizer");
+}
+
+struct Loss {
+  LossKind kind{};
+  Seconds time;  // of a step; below 0: a gain
+};
+
+struct Losses {
+  std::vector<Loss> parts;   // together what the step takes beyond one GPU's; the largest first
+  std::string largest_call;  // "bucket 3 (the longest of 5 exposed calls)"; empty: none is exposed
+
+  [[nodiscard]] Seconds all() const;
+};
+
+// Precondition: the outcome is predicted, with its trace, on several GPUs.
+[[nodiscard]] Losses losses_of(const PointOutcome& outcome);
+
+// "8 GPUs reach 4.6x; of the 3.4x lost 83 % is exposed communication, ...". Precondition: likewise,
+// or its losses were found before.
+[[nodiscard]] std::string losses_in_words(const PointOutcome& outcome);
+
+}  // namespace paceline
