@@ -84,8 +84,7 @@ Losses losses_of(const PointOutcome& outcome) {
 std::string losses_in_words(const PointOutcome& outcome) {
   const Losses& losses = *outcome.losses;
   const double speedup = outcome.predicted_speedup(), lost = outcome.gpus - speedup;
-  const std::string reached =
-      fmt::format("{} reach {:.3g}x one", counted(outcome.gpus, "GPU"), speedup);
+  const std::string reached = fmt::format("{} reach {:.3g}x one", outcome.name(), speedup);
   constexpr double nothing = 0.005, shown_from = 0.01;  // parts of the GPUs; of what is lost
   if (std::abs(lost) < nothing * outcome.gpus) return reached + ": next to nothing is lost";
   if (lost < 0)

@@ -375,7 +375,7 @@ void write_table(std::ostream& out, const ScenarioFile& file,
   const Described head = described(file, outcomes);
   write_headline(
       out, file.name(),
-      {fmt::format("{}", fmt::join(head.setup, "; ")), head.gradients, largest_losses(outcomes)});
+      {largest_losses(outcomes), fmt::format("{}", fmt::join(head.setup, "; ")), head.gradients});
   table.write(out);
   remarks.write(out);
   write_failures(out, outcomes);

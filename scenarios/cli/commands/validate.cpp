@@ -14,10 +14,12 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/shipped_input.h"
+#include "scenarios/judge/health.h"
 #include "scenarios/judge/left_out.h"
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/report/health_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/text_form.h"
@@ -29,7 +31,7 @@ constexpr const char* page_title = "Predicted and measured";
 
 struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
-  std::string calibration, loop, leave_out;
+  std::string calibration, preset, device, loop, leave_out;
   ResultOutput output;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
@@ -47,8 +49,9 @@ std::vector<ValidatedLog> logs_of(const Options& options) {
   }
   if (paths.empty()) return {};
   if (options.calibration.empty()) {
-    throw InputError({paths.front()}, "is a log, and no calibration was given to predict it",
-                     "add --calibration FILE, as paceline calibrate writes it");
+    throw InputError(
+        {paths.front()}, "is a log, and nothing was given to predict it",
+        "add --preset dgx-h100, or --calibration FILE as paceline calibrate writes it");
   }
   const Calibration calibration = read_calibration(options.calibration);
   const auto tables = read_log_files(paths, options.log.parsed());
@@ -248,6 +251,18 @@ int run_left_out(Options& options) {
   return check_mean("steps", left_out.mean_percent, options.max_mean_error_percent);
 }
 
+// Logs of collectives beside what a machine's description alone gives.
+int run_health(Options& options) {
+  if (options.inputs.empty() || std::ranges::any_of(options.inputs, is_scenario)) {
+    throw InputError({"--preset"}, "predicts logs of collectives", "give logs of nccl-tests alone");
+  }
+  const DescribedMachine machine{options.preset, options.device, options.shared.parsed_settings()};
+  const Health made = health_of(machine, read_log_files(options.inputs, options.log.parsed()));
+  options.output.write([&](std::ostream& out) { write_text(out, made); },
+                       [&](std::ostream& out) { write_json(out, made); }, page_title);
+  return exit_done;
+}
+
 int run(Options& options) {
   const StopRequest stop;
   const double limit = options.max_mean_error_percent.value_or(0);
@@ -264,6 +279,7 @@ int run(Options& options) {
       static_cast<std::size_t>(std::ranges::count_if(options.inputs, is_scenario)));
   if (!options.loop.empty()) return run_loop(options);
   if (!options.leave_out.empty()) return run_left_out(options);
+  if (!options.preset.empty()) return run_health(options);
   if (options.inputs.empty()) {
     throw InputError({"validate"}, "has nothing to check", "give scenarios, logs, or --loop");
   }
@@ -325,6 +341,14 @@ Action attach_validate(CommandOptions& app) {
       .add_option("--calibration", options->calibration,
                   "Predict logs with this file, which paceline calibrate wrote.")
       .reads_files("");
+  CommandOptions health = app.in_group("Health of a network");
+  const Option preset =
+      health.add_option("--preset", options->preset,
+                        "Predict logs by this preset, or cluster file, and say whether what they "
+                        "measured is healthy, and what would explain it.");
+  preset.excludes(loop).excludes(leave_out).reads_files("");
+  health.add_option("--device", options->device, "The GPUs of the preset (default: its own).")
+      .needs(preset);
   CommandOptions output = app.in_group("Output");
   output.add_option("--max-mean-error", options->max_mean_error_percent,
                     "Exit with 1 if the mean absolute error of all points exceeds this number of "

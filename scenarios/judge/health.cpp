@@ -1,0 +1,199 @@
+#include "scenarios/judge/health.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "models/collectives/nccl_tests.h"
+#include "models/cost/bounds.h"
+#include "models/units/parse.h"
+#include "scenarios/errors.h"
+#include "scenarios/predict/simulate.h"
+#include "scenarios/prepare/resolve.h"
+
+namespace paceline {
+namespace {
+
+using Settings = std::vector<ScenarioFile::Setting>;
+
+// A part of the machine's nodes, or of each node, where the log has that.
+Scenario scenario_of(const DescribedMachine& machine, const LogTable& table,
+                     const Settings& changes) {
+  ScenarioValues values = small_values();
+  values.set_given({{"cluster.preset", machine.preset},
+                    {"cluster.nodes", std::to_string(table.shape.nodes)},
+                    {"training.strategy", "bulk_synchronous"},
+                    {"workload.device", machine.device},
+                    {"cluster.gpus", machine.device.empty() ? "any" : ""},
+                    {"collective.library", "nccl"}});
+  const topology::Cluster whole = scenario_of_options(values, machine.settings).cluster;
+  if (machine.device.empty())
+    values.set_given({{"workload.device", whole.gpu}, {"cluster.gpus", ""}});
+  const std::uint32_t ranks = table.shape.ranks_per_node;
+  if (table.shape.nodes == 1) {
+    values.set_given({{"gpus", std::to_string(ranks)}});
+  } else if (ranks != whole.gpus_per_node) {
+    const std::uint32_t nics = whole.network.nics_per_node * ranks / whole.gpus_per_node;
+    values.set_given({{"cluster.gpus_per_node", std::to_string(ranks)},
+                      {"cluster.network.nics_per_node", std::to_string(std::max(1U, nics))}});
+  }
+  Settings settings = machine.settings;
+  settings.insert(settings.end(), changes.begin(), changes.end());
+  return scenario_of_options(values, settings);
+}
+
+HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table,
+                          const Settings& changes) {
+  const Scenario scenario = scenario_of(machine, table, changes);
+  HealthOfLog made{table.file, table.shape, {}, {}, {}};
+  std::vector<training::CollectiveCall> calls;
+  for (const cost::CollectiveSample& sample : table.samples) {
+    const ElementSize size(4);
+    calls.push_back(
+        {table.shape.collective, ElementCount(sample.size.value() / size.value()), size});
+  }
+  const PreparedCalls prepared = prepare_calls(scenario, std::move(calls), "");
+  const Executor simulate = simulation(false);
+  for (std::size_t i = 0; i < prepared.calls.size(); ++i) {
+    const ResolvedPoint& point = prepared.calls[i].point;
+    const auto reply = simulate(point);
+    const auto* result = std::get_if<Result>(&reply);
+    if (result == nullptr) throw BackendError("simulation", std::get<traces::Failure>(reply).what);
+    const auto& call = *call_of(result->trace.program.operations.front());
+    const Seconds time = result->totals.step;
+    const cost::LeastTimes wires = cost::least_times(scenario.cluster, call);
+    const Seconds least = std::min(time, wires.node_links + wires.network);
+    made.rows.push_back({table.samples[i].size,
+                         table.samples[i].time,
+                         {time, std::max(time * call.range.low, least), time * call.range.high}});
+  }
+  return made;
+}
+
+double square_off(const HealthOfLog& log, std::size_t& rows) {
+  double sum = 0;
+  for (const HealthRow& row : log.rows) {
+    if (row.size < health_from) continue;
+    sum += std::pow(std::log(row.measured / row.predicted.time), 2);
+    ++rows;
+  }
+  return sum;
+}
+
+// nullopt: the description cannot be changed so.
+std::optional<double> off_by(const DescribedMachine& machine, const std::vector<LogTable>& tables,
+                             const Settings& changes) {
+  double sum = 0;
+  std::size_t rows = 0;
+  try {
+    for (const LogTable& table : tables) {
+      sum += square_off(predicted_log(machine, table, changes), rows);
+    }
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return rows == 0 ? std::nullopt : std::optional(std::sqrt(sum / static_cast<double>(rows)));
+}
+
+// What makes machines slower than they are described: a row of settings each.
+std::vector<Suspect> all_suspects(const topology::Cluster& cluster) {
+  std::vector<Suspect> all;
+  const auto add = [&](std::string words, Settings settings, std::string look_at) {
+    all.push_back({std::move(words), std::move(settings), std::move(look_at)});
+  };
+  const std::uint32_t nics = cluster.network.nics_per_node;
+  for (std::uint32_t some = nics / 2; some > 0; some /= 2) {
+    add(fmt::format("{} of {} NICs", some, nics),
+        {{"cluster.network.nics_per_node", std::to_string(some)}},
+        "NCCL_DEBUG=INFO: how many adapters the line NET/ lists; ibstat: which ports are Active");
+  }
+  for (const double part : {0.5, 0.25}) {
+    add(fmt::format("NICs at {:g} of their rate (a port, a cable or a slot)", part),
+        {{"cluster.network.bandwidth", to_text(cluster.network.bandwidth * part)}},
+        "ib_write_bw or iperf3 between two nodes, one NIC at a time; ibstat: Rate; lspci: LnkSta");
+    add(fmt::format("links in the node at {:g} of their rate", part),
+        {{"cluster.intra_node.bandwidth", to_text(cluster.intra_node.bandwidth * part)}},
+        "nvidia-smi nvlink -s, or topo -m; p2pBandwidthLatencyTest");
+  }
+  add("TCP in place of RDMA", {{"cluster.network.transport", "tcp"}},
+      "NCCL_DEBUG=INFO: NET/Socket in place of NET/IB");
+  // Without peer to peer and its NVLink what is left is PCIe, a card at 12 GB/s of 3.0's sixteen
+  // lanes (src/graph/topo.h).
+  add("no NVLink in use", {{"cluster.intra_node", "{kind: pcie, bandwidth: 12GBps, latency: 5us}"}},
+      "nvidia-smi nvlink -s; NCCL_DEBUG=INFO: via SHM in place of via P2P");
+  add("PCIe without peers", {{"cluster.intra_node.peer_to_peer", "false"}},
+      "nvidia-smi topo -p2p r; NCCL_DEBUG=INFO: via SHM in place of via P2P");
+  add("NVLS off", {{"collective.nvls", "false"}}, "NCCL_DEBUG=INFO: NVLS multicast support");
+  return all;
+}
+
+// Those that fit at half the distance or less, and about as well as the best of them.
+std::vector<Suspect> suspects_of(const DescribedMachine& machine,
+                                 const std::vector<LogTable>& tables, double off) {
+  constexpr double fits = 0.5, as_well = 1.5;
+  constexpr std::size_t named = 3;
+  std::vector<Suspect> found;
+  for (Suspect& one : all_suspects(scenario_of(machine, tables.front(), {}).cluster)) {
+    const auto by_it = off_by(machine, tables, one.settings);
+    if (!by_it || *by_it > fits * off) continue;
+    one.off = *by_it;
+    found.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(found, {}, &Suspect::off);
+  while (found.size() > named ||
+         (!found.empty() && found.back().off > as_well * found.front().off)) {
+    found.pop_back();
+  }
+  return found;
+}
+
+Verdict verdict_on(const HealthOfLog& log) {
+  std::size_t rows = 0, slower = 0, faster = 0;
+  for (const HealthRow& row : log.rows) {
+    if (row.size < health_from) continue;
+    ++rows;
+    if (row.measured > row.predicted.high) ++slower;
+    if (row.measured < row.predicted.low) ++faster;
+  }
+  if (3 * slower > rows) return Verdict::slow;
+  return 3 * faster > rows ? Verdict::fast : Verdict::healthy;
+}
+
+std::string sentence_on(const HealthOfLog& log) {
+  if (log.rows.empty()) return "no rows";
+  const HealthRow& largest = *std::ranges::max_element(log.rows, {}, &HealthRow::size);
+  const double factor = collectives::bus_factor(log.shape.collective, RankCount(log.shape.ranks()));
+  const auto busbw = [&](Seconds time) { return factor * (largest.size / time).value() / 1e9; };
+  return fmt::format("{}: {:.4g} GB/s of busbw at {}; such nodes give {:.4g} to {:.4g}",
+                     to_text(log.verdict), busbw(largest.measured), to_text(largest.size),
+                     busbw(largest.predicted.high), busbw(largest.predicted.low));
+}
+
+}  // namespace
+
+bool Health::is_slow() const {
+  return std::ranges::any_of(logs, [](const auto& one) { return one.verdict == Verdict::slow; });
+}
+
+Health health_of(const DescribedMachine& machine, const std::vector<LogTable>& tables) {
+  Health made;
+  double sum = 0;
+  std::size_t rows = 0;
+  for (const LogTable& table : tables) {
+    HealthOfLog& log = made.logs.emplace_back(predicted_log(machine, table, {}));
+    sum += square_off(log, rows);
+    log.verdict = verdict_on(log);
+    log.sentence = sentence_on(log);
+  }
+  if (rows == 0) {
+    throw InputError({tables.front().file}, "has no row of 1 MiB or more",
+                     "run nccl-tests with -b 1M -e 1G -f 2");
+  }
+  made.off = std::sqrt(sum / static_cast<double>(rows));
+  if (made.is_slow()) made.suspects = suspects_of(machine, tables, made.off);
+  return made;
+}
+
+}  // namespace paceline
