@@ -101,7 +101,8 @@ struct FromShapes {
 
 // Of the logarithm of a step from shapes alone: on an A100 steps of the zoo's BERT and GPT-2 are
 // modelled 1.06 to 4.1 times as long as those of their lists of parameters (16 cases of amp and
-// fp32, with and without fused attention); 0.57 is the root of the mean square.
+// fp32, with and without fused attention); 0.57 is the root of the mean square. As lists lack work,
+// the interval is wider by it above, and not below.
 inline constexpr double from_shapes_spread = 0.57;
 
 struct Network {
