@@ -112,6 +112,7 @@ struct Network {
   bool fuses_attention = false;  // unless told: its program calls scaled_dot_product_attention
   std::optional<FromShapes> from_shapes = {};
   Launching launching = Launching::eager;
+  std::uint64_t window = 0;  // tokens that some layers look back at, as no cost knows; 0: all
 };
 
 // All tensors in registration order.
