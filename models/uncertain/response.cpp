@@ -47,6 +47,7 @@ double Response::bounded(Unknown quantity, double value) const {
   if (quantity == Unknown::overlap) return std::clamp(value, 0.0, 1.0);
   const double most = -least[static_cast<std::size_t>(quantity)];
   if (quantity == Unknown::host) return std::max(value, -most);
+  if (quantity == Unknown::compute && value < 0) value *= place.shorter;
   if (quantity == Unknown::wrapper && value > 0) {
     const double cube = std::pow(value / rare_from, 3);
     return value + rare * cube / (1 + cube);

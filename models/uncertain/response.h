@@ -43,6 +43,7 @@ struct Place {
   double box = 0;  // of a class of boxes, the logarithm of IntraNode::box_spread; else 0
   bool is_unmeasured_strategy = false;  // Priors::unmeasured_wrapper
   double compute = 0;                   // how sure its compute is: a scale, as of Priors
+  double shorter = 1;                   // the part of that scale towards less compute
   bool compute_is_measured = true;      // with its batch: what one GPU takes is an input
   // Numbers of the workload, and of what gives the links: 0 for those that are asked about.
   // Different numbers have nothing to do with each other.

@@ -10,12 +10,14 @@ struct Llama {
   bool norms_twice = false;  // after attention and MLP, too
   bool is_fused = false;     // one product for q, k and v, and one for gate and up
   bool is_tied = false;
+  Extent kv_heads = 0;  // of its class; 0: as many as heads
   Extent head_size = 0;
+  Extent window = 0;
 };
 
 void llama_block(Layers& to, Config& config, const Llama& family) {
   const Extent hidden = config.count("hidden_size"), heads = config.count("num_attention_heads");
-  const Extent kv_heads = config.count("num_key_value_heads", heads);
+  const Extent kv_heads = config.kv_heads(heads, family.kv_heads > 0 ? family.kv_heads : heads);
   const Extent size = family.head_size > 0 ? family.head_size
                                            : config.divided(hidden, heads, "num_attention_heads");
   const Extent middle = config.count("intermediate_size");
@@ -55,7 +57,8 @@ void llama_block(Layers& to, Config& config, const Llama& family) {
 void llama_like(Layers& to, Config& config, const Llama& family) {
   const Extent hidden = config.count("hidden_size"), vocabulary = config.count("vocab_size");
   to.embedding("model.embed_tokens", vocabulary, hidden);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.window_is(family.window);
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below("model.layers.{i}.");
     llama_block(to, config, family);
     to.below("");
@@ -69,6 +72,14 @@ void llama_like(Layers& to, Config& config, const Llama& family) {
   to.loss(vocabulary);
 }
 
+// Of layers behind the first ones, unless types say which.
+Extent qwen_window(Config& config) {
+  if (!config.flag("use_sliding_window", false)) return 0;
+  const bool has_none =
+      config.layers("num_hidden_layers") <= config.count("max_window_layers", 28, 0);
+  return has_none && !config.is_given("layer_types") ? 0 : config.window(4096);
+}
+
 }  // namespace
 
 void llama(Layers& to, Config& config) {
@@ -80,42 +91,57 @@ void llama(Layers& to, Config& config) {
               .head_size = config.count("head_dim", 0)});
 }
 void mistral(Layers& to, Config& config) {
-  llama_like(to, config, {.head_size = config.count("head_dim", 0)});
+  llama_like(
+      to, config,
+      {.kv_heads = 8, .head_size = config.count("head_dim", 0), .window = config.window(4096)});
 }
-void qwen2(Layers& to, Config& config) { llama_like(to, config, {.qkv_bias = true}); }
+void qwen2(Layers& to, Config& config) {
+  llama_like(to, config, {.qkv_bias = true, .kv_heads = 32, .window = qwen_window(config)});
+}
 void qwen3(Layers& to, Config& config) {
   const bool bias = config.flag("attention_bias", false);
   llama_like(to, config,
              {.qkv_bias = bias,
               .out_bias = bias,
               .norms_heads = true,
-              .head_size = config.count("head_dim", 128)});
+              .kv_heads = 32,
+              .head_size = config.count("head_dim", 128),
+              .window = qwen_window(config)});
 }
 void gemma(Layers& to, Config& config) {
-  llama_like(to, config, {.is_tied = true, .head_size = config.count("head_dim", 256)});
+  llama_like(to, config,
+             {.is_tied = true, .kv_heads = 16, .head_size = config.count("head_dim", 256)});
 }
 void gemma2(Layers& to, Config& config) {
   llama_like(to, config,
-             {.norms_twice = true, .is_tied = true, .head_size = config.count("head_dim", 256)});
+             {.norms_twice = true,
+              .is_tied = true,
+              .kv_heads = 4,
+              .head_size = config.count("head_dim", 256),
+              .window = config.window(4096)});
 }
 void gemma3(Layers& to, Config& config) {
   llama_like(to, config,
              {.norms_heads = true,
               .norms_twice = true,
               .is_tied = true,
-              .head_size = config.count("head_dim", 256)});
+              .kv_heads = 4,
+              .head_size = config.count("head_dim", 256),
+              .window = config.window(4096)});
 }
-void phi3(Layers& to, Config& config) { llama_like(to, config, {.is_fused = true}); }
+void phi3(Layers& to, Config& config) {
+  llama_like(to, config, {.is_fused = true, .window = config.window(0)});
+}
 
 // modeling_phi.py: attention and MLP read the same normalised input.
 void phi(Layers& to, Config& config) {
   const Extent hidden = config.count("hidden_size"), vocabulary = config.count("vocab_size");
   const Extent heads = config.count("num_attention_heads");
-  const Extent kv_heads = config.count("num_key_value_heads", heads);
+  const Extent kv_heads = config.kv_heads(heads, heads);
   const Extent size = config.divided(hidden, heads, "num_attention_heads");
   const Extent middle = config.count("intermediate_size");
   to.embedding("model.embed_tokens", vocabulary, hidden);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below("model.layers.{i}.");
     to.layernorm("input_layernorm", hidden);
     to.linear("self_attn.q_proj", hidden, hidden, true);
@@ -142,7 +168,7 @@ void gpt2(Layers& to, Config& config) {
   to.embedding("wte", vocabulary, hidden);
   to.embedding("wpe", config.count("n_positions"), hidden);
   to.elementwise("add", hidden, 2);
-  to.blocks(config.count("n_layer"), [&] {
+  to.blocks(config.layers("n_layer"), [&] {
     to.below("transformer.h.{i}.");
     to.layernorm("ln_1", hidden);
     to.linear("attn.c_attn", hidden, 3 * hidden, true);
@@ -167,7 +193,7 @@ void gpt_neox(Layers& to, Config& config) {
   const Extent size = config.divided(hidden, heads, "num_attention_heads");
   const bool bias = config.flag("attention_bias", true);
   to.embedding("gpt_neox.embed_in", vocabulary, hidden);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below("gpt_neox.layers.{i}.");
     to.layernorm("input_layernorm", hidden);
     to.layernorm("post_attention_layernorm", hidden);
@@ -203,7 +229,7 @@ void mpt(Layers& to, Config& config) {
     to.embedding("transformer.wpe", config.count("max_seq_len", 2048), hidden);
     to.elementwise("transformer.add", hidden, 2);
   }
-  to.blocks(config.count("n_layers"), [&] {
+  to.blocks(config.layers("n_layers"), [&] {
     to.below("transformer.blocks.{i}.");
     to.layernorm("norm_1", hidden, bias);
     to.linear("attn.Wqkv", hidden, 3 * hidden, bias);
@@ -232,7 +258,7 @@ void opt(Layers& to, Config& config) {
   to.embedding("embed_positions", config.count("max_position_embeddings") + 2, hidden);
   if (projected != hidden) to.linear("project_in", projected, hidden, false);
   to.elementwise("add", hidden, 2);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below("model.decoder.layers.{i}.");
     to.layernorm("self_attn_layer_norm", hidden);
     to.linears({"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"}, hidden, hidden, bias);

@@ -31,7 +31,7 @@ void bert_like(Layers& to, Config& config, const std::string& name, bool is_robe
   to.embedding("token_type_embeddings", config.count("type_vocab_size", 2), hidden);
   to.elementwise("add", hidden, 3);
   to.layernorm("LayerNorm", hidden);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below(prefix + "encoder.layer.{i}.");
     bert_layer(to, hidden, heads, middle);
   });
@@ -106,14 +106,14 @@ void t5_stack(Layers& to, Config& config, const std::string& stack, Extent layer
 
 // modeling_t5.py; the decoder's sequence is as long as the encoder's.
 void t5(Layers& to, Config& config) {
-  const Extent vocabulary = config.count("vocab_size"), layers = config.count("num_layers");
+  const Extent vocabulary = config.count("vocab_size"), layers = config.layers("num_layers");
   const T5 of{config.count("d_model"), config.count("num_heads"), config.count("d_kv"),
               config.count("d_ff"),
               config.word("feed_forward_proj", "relu").find("gated") != std::string::npos};
   to.embedding("shared", vocabulary, of.hidden);
   t5_stack(to, config, "encoder", layers, of);
   to.embedding("decoder.embed_tokens", vocabulary, of.hidden, true);
-  t5_stack(to, config, "decoder", config.count("num_decoder_layers", layers), of);
+  t5_stack(to, config, "decoder", config.layers("num_decoder_layers", layers), of);
   if (config.flag("tie_word_embeddings", true)) {
     to.tied_linear("lm_head", of.hidden, vocabulary);
   } else {
@@ -125,8 +125,9 @@ void t5(Layers& to, Config& config) {
 namespace {
 
 // A transformer of pictures, in front of its blocks; returns its tokens.
-Extent patches(Layers& to, Config& config, const std::string& name, Extent hidden, bool bias) {
-  const Extent image = config.count("image_size", 224), patch = config.count("patch_size", 16);
+Extent patches(Layers& to, Config& config, const std::string& name, Extent hidden, Extent patch,
+               bool bias) {
+  const Extent image = config.count("image_size", 224);
   const Extent side = config.divided(image, patch, "patch_size");
   to.conv(name, config.count("num_channels", 3), hidden, patch, side, bias);
   const Extent tokens = side * side + 1;
@@ -145,10 +146,11 @@ void vit(Layers& to, Config& config) {
   const std::string prefix = is_classifier ? "vit." : "";
   to.below(prefix + "embeddings.");
   to.parameter("cls_token", hidden);
-  const Extent tokens = patches(to, config, "patch_embeddings.projection", hidden, true);
+  const Extent tokens = patches(to, config, "patch_embeddings.projection", hidden,
+                                config.count("patch_size", 16), true);
   to.parameter("position_embeddings", tokens * hidden);
   to.elementwise("add", hidden, 2);
-  to.blocks(config.count("num_hidden_layers"), [&] {
+  to.blocks(config.layers("num_hidden_layers"), [&] {
     to.below(prefix + "encoder.layer.{i}.");
     to.layernorm("layernorm_before", hidden);
     to.linears(
@@ -177,10 +179,11 @@ namespace {
 
 // One of CLIP's two towers (modeling_clip.py).
 void clip_tower(Layers& to, Config& config, const std::string& name, Extent hidden) {
-  const Extent heads = config.count("num_attention_heads", name == "text_model" ? 8 : 12);
-  const Extent middle = config.count("intermediate_size", 4 * hidden);
+  const bool is_text = name == "text_model";
+  const Extent heads = config.count("num_attention_heads", is_text ? 8 : 12);
+  const Extent middle = config.count("intermediate_size", is_text ? 2048 : 3072);
   const Extent size = config.divided(hidden, heads, "num_attention_heads");
-  to.blocks(config.count("num_hidden_layers", 12), [&] {
+  to.blocks(config.layers("num_hidden_layers", 12), [&] {
     to.below(name + ".encoder.layers.{i}.");
     to.layernorm("layer_norm1", hidden);
     to.linears({"self_attn.k_proj", "self_attn.v_proj", "self_attn.q_proj"}, hidden, hidden, true);
@@ -211,8 +214,8 @@ void clip(Layers& to, Config& config) {
   to.layernorm("text_model.final_layer_norm", words);
   const Extent pixels = vision.count("hidden_size", 768);
   to.parameter("vision_model.embeddings.class_embedding", pixels);
-  const Extent tokens =
-      patches(to, vision, "vision_model.embeddings.patch_embedding", pixels, false);
+  const Extent tokens = patches(to, vision, "vision_model.embeddings.patch_embedding", pixels,
+                                vision.count("patch_size", 32), false);
   to.parameter("vision_model.embeddings.position_embedding.weight", tokens * pixels);
   to.elementwise("vision_model.embeddings.add", pixels, 2);
   to.layernorm("vision_model.pre_layrnorm", pixels);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -15,9 +16,10 @@ namespace paceline::loader::hf {
 
 using Extent = std::uint64_t;
 
-constexpr Extent config_most = 1'000'000'000;
+// More than any model has.
+constexpr Extent config_most = 10'000'000, layers_most = 1000;
 
-// Keys of a config, null and absent ones alike.
+// Keys of a config, null and absent ones alike but for those that have a function of their own.
 class Config {
  public:
   explicit Config(Reader& map) : map_(&map) {}
@@ -25,9 +27,31 @@ class Config {
   [[nodiscard]] Extent count(const char* key) {
     return map_->require(key, "768").count(1, config_most);
   }
-  [[nodiscard]] Extent count(const char* key, Extent unless_given) {
+  [[nodiscard]] Extent count(const char* key, Extent unless_given, Extent least = 1) {
     const auto field = map_->find(key);
-    return field ? field->count(1, config_most) : unless_given;
+    return field ? field->count(least, config_most) : unless_given;
+  }
+  [[nodiscard]] Extent layers(const char* key) {
+    return map_->require(key, "12").count(1, layers_most);
+  }
+  [[nodiscard]] Extent layers(const char* key, Extent unless_given) {
+    return map_->find(key) ? layers(key) : unless_given;
+  }
+  // Heads of keys and values: as many as `heads` where a config says null; where it leaves the key
+  // out, as many as its class has.
+  [[nodiscard]] Extent kv_heads(Extent heads, Extent of_class) {
+    const char* key = "num_key_value_heads";
+    const Extent kv_heads = count(key, is_null(key) ? heads : of_class);
+    (void)divided(heads, kv_heads, key);
+    return kv_heads;
+  }
+  // Tokens that some layers look back at; 0: all. Null is none, whatever its class has.
+  [[nodiscard]] Extent window(Extent of_class) {
+    const char* key = "sliding_window";
+    const auto types = map_->find("layer_types");
+    const auto slides = [](const Field& type) { return type.text() == "sliding_attention"; };
+    if (is_null(key) || (types && std::ranges::none_of(types->list(), slides))) return 0;
+    return count(key, of_class, 0);
   }
   [[nodiscard]] bool flag(const char* key, bool unless_given) {
     const auto field = map_->find(key);
@@ -37,6 +61,7 @@ class Config {
     const auto field = map_->find(key);
     return field ? field->text() : unless_given;
   }
+  [[nodiscard]] bool is_given(const char* key) { return map_->find(key).has_value(); }
   // Whether the class that the config was saved with is called so.
   [[nodiscard]] bool is_of(std::string_view architecture) {
     const auto field = map_->find("architectures");
@@ -49,10 +74,12 @@ class Config {
   // Exactly so many to each of others.
   [[nodiscard]] Extent divided(Extent whole, Extent by, const char* key) {
     if (by > 0 && whole % by == 0) return whole / by;
-    map_->require(key, "").fail(fmt::format("does not divide {}", whole), "");
+    map_->require(key, std::to_string(whole)).fail(fmt::format("does not divide {}", whole), "");
   }
 
  private:
+  [[nodiscard]] bool is_null(const char* key) { return map_->has(key) && !map_->find(key); }
+
   Reader* map_;
 };
 
@@ -62,6 +89,9 @@ class Layers {
   explicit Layers(std::string rows = "sequence") : rows_(std::move(rows)) {}
 
   void rows_are(std::string rows) { rows_ = std::move(rows); }
+  // Some look back at so many tokens; 0: at all.
+  void window_is(Extent window) { window_ = window; }
+  [[nodiscard]] Extent window() const { return window_; }
   // All names from here on begin so.
   void below(std::string prefix) { prefix_ = std::move(prefix); }
 
@@ -135,6 +165,7 @@ class Layers {
   }
 
   std::string rows_, prefix_, indent_ = "  ", text_;
+  Extent window_ = 0;
 };
 
 // Writes a family's layers, in the order in which its forward calls them.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "scenarios/data_files/hf_layers.h"
@@ -115,11 +117,15 @@ DocumentPtr network_of_config(Reader& config, const std::string& name,
     sample = sequence ? fmt::format("sequence: {}", *sequence) : "of_tokens: true";
     if (const auto longest = longest_of(config, family))
       sample += fmt::format(", longest: {}", longest);
+    if (layers.window() > 0) sample += fmt::format(", window: {}", layers.window());
     sample = "sample: {" + sample + "}\n";
   }
-  return parse_document(
-      name, fmt::format("schema: paceline.network/1\nname: {}\n{}fused_attention: {}\nlayers:\n{}",
-                        yaml_quoted(name), sample, is_fused(config, family), layers.text()));
+  Document made = *parse_document(
+      config.location().file,
+      fmt::format("schema: paceline.network/1\nname: {}\n{}fused_attention: {}\nlayers:\n{}",
+                  yaml_quoted(name), sample, is_fused(config, family), layers.text()));
+  made.has_lines = false;  // that the config's reader would find
+  return std::make_shared<const Document>(std::move(made));
 }
 
 }  // namespace paceline::loader

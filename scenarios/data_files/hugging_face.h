@@ -11,9 +11,9 @@ namespace paceline::loader {
 // The network that a config.json of Hugging Face describes, as a document of paceline.network/1:
 // modules, names and shapes of transformers' modeling files (v4.57), in the order in which their
 // forward calls them. Families by `model_type`; another one is refused, with the nearest named.
-// Sizes are required, but for heads of keys and values, which are as many as heads unless said;
-// flags that a config leaves out have their configuration class's default. `sequence`: tokens of a
-// sample unless a scenario says. Throws InputError.
+// Sizes are required; heads of keys and values, windows and flags that a config leaves out have the
+// default of their family's configuration class. `sequence`: tokens of a sample unless a scenario
+// says. Throws InputError, with the place and key of a value that none of the family's models has.
 [[nodiscard]] DocumentPtr network_of_config(Reader& config, const std::string& name,
                                             std::optional<std::uint64_t> sequence);
 

@@ -29,6 +29,8 @@ constexpr std::array attained_table{
     Key{"memory", Number{0.01, 1}, "what measured steps say", "part of `memory_bandwidth`"},
 };
 
+constexpr std::array driver_names_forms{Form{Text{"a name"}, Form::Of::list}};
+
 constexpr std::array device_table{
     schema_key("paceline.device/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "my-device"},
@@ -42,6 +44,8 @@ constexpr std::array device_table{
     Key{"peak", Map{rows<peak_table>}, "", "floating-point operations a second, by type"},
     Key{"attained", Map{rows<attained_table>}, "", "what training reaches of that"},
     Key{"memory", Size{}, "not told", "how much there is"},
+    Key{"driver_names", Structure{"a list of names", rows<driver_names_forms>}, "its name",
+        "what drivers call a shipped one, where that is another", "[NVIDIA H200]"},
 };
 
 // fp32 products and sums of a multiprocessor a clock: CUDA C++ Programming Guide 12 and 13,
@@ -72,6 +76,7 @@ workload::Device load_device(const Field& name) {
   device.small_kernel_time = file.get<Seconds>("small_kernel_time");
   take("multiprocessors", device.multiprocessors);
   if (const auto memory = file.find<Bytes>("memory")) device.memory = *memory;
+  if (const auto names = file.field("driver_names")) (void)names->list();
   Section peak = file.below("peak"), attained = file.below("attained");
   Section attained_compute = attained.below("compute");
   if (const auto part = attained.find<double>("memory")) device.attained_memory = *part;

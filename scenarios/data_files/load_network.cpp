@@ -372,6 +372,7 @@ constexpr std::array sample_table{
     Key{"image_size", Count{1, extent_max}, "none", "the width, which nothing counts"},
     Key{"of_tokens", Flag{}, false, "tokens, of which a scenario has to say how many"},
     Key{"longest", Count{1, 1'000'000}, "none", "tokens, for which it has learned positions"},
+    Key{"window", Count{1, extent_max}, "none", "tokens that some layers look back at"},
 };
 
 constexpr std::array network_file_table{
@@ -524,6 +525,7 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
     name.fail(fmt::format("has positions for {} tokens, not {}", *longest, sequence),
               fmt::format("set workload.sequence to {} or less", *longest));
   }
+  network.window = file.below("sample").find<std::uint64_t>("window").value_or(0);
   network.fuses_attention = file.get<bool>("fused_attention");
   NetworkReader reader(sequence, options.fused_attention.value_or(network.fuses_attention));
   reader.read_list(file.require("layers"));
@@ -540,10 +542,8 @@ workload::Network read_network(const Field& name, const DocumentPtr& document,
   }
   network.layers = reader.take();
   workload::drop_unreached_backward(network.layers);
-  const bool has_attention = std::ranges::any_of(network.layers, [](const Layer& layer) {
-    return std::get<ModelledCost>(layer.cost).work == workload::Work::fused_attention;
-  });
-  if (options.fused_attention == true && !has_attention) {
+  if (options.fused_attention == true &&
+      std::ranges::none_of(network.layers, workload::is_attention)) {
     name.fail("has no attention", "leave out fused_attention");
   }
   return network;

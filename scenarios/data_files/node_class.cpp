@@ -1,8 +1,6 @@
 #include "scenarios/data_files/node_class.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "models/shipped_file.h"
 #include "scenarios/data_files/data_files.h"
@@ -10,33 +8,18 @@
 namespace paceline::loader {
 namespace {
 
-// "NVIDIA GeForce RTX 3090" as shipped devices are named: rtx-3090.
+// "NVIDIA GeForce RTX 3090" as shipped devices are named, without who made it: rtx-3090.
 std::string spelled_like_shipped(std::string_view name) {
   std::string spelled;
   for (const char c : name) {
     const bool is_capital = c >= 'A' && c <= 'Z';
     spelled += c == ' ' || c == '_' ? '-' : is_capital ? static_cast<char>(c + 32) : c;
   }
-  for (const std::string_view maker : {"nvidia-", "amd-", "geforce-", "instinct-"}) {
+  for (const std::string_view maker : {"nvidia-", "amd-", "geforce-", "instinct-", "tesla-"}) {
     if (spelled.starts_with(maker)) spelled.erase(0, maker.size());
   }
   return spelled;
 }
-
-// Names that drivers give (nvidia-smi -L, rocm-smi) and that do not have all of ours in them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> other_names{
-    {{"h100-80gb-hbm3", "h100-sxm5-80gb"},
-     {"h100-pcie", "h100-pcie-80gb"},
-     {"h200", "h200-sxm5-141gb"},
-     {"b200", "b200-180gb"},
-     {"b300", "b300-262gb"},
-     {"b300-sxm6-ac", "b300-262gb"},
-     {"gb200", "gb200-186gb"},
-     {"a100-80gb-pcie", "a100-pcie-80gb"},
-     {"a100-sxm-80gb", "a100-sxm4-80gb"},
-     {"rtx-6000-ada-generation", "rtx-6000-ada"},
-     {"mi250x", "mi250x-gcd"},
-     {"tesla-p100-pcie-16gb", "p100-pcie-16gb"}}};
 
 bool has_device(const Node& preset, const std::string& device) {
   const auto is_it = [&](const Node& one) { return one.scalar() == device; };
@@ -69,14 +52,16 @@ NodeClass class_of(const ShippedFile& file, const Document& preset) {
 }  // namespace
 
 std::optional<std::string> device_called(std::string_view name) {
-  std::string device = spelled_like_shipped(name);
-  const auto other = std::ranges::find(other_names, std::string_view(device),
-                                       &std::pair<std::string_view, std::string_view>::first);
-  if (other != other_names.end()) device = other->second;
-  if (is_shipped_device(device)) return device;
-  constexpr std::string_view tesla = "tesla-";
-  if (device.starts_with(tesla)) device.erase(0, tesla.size());
-  return is_shipped_device(device) ? std::optional(device) : std::nullopt;
+  const std::string called = spelled_like_shipped(name);
+  const auto is_it = [&](std::string_view one) { return spelled_like_shipped(one) == called; };
+  for (const ShippedFile& file : shipped_devices()) {
+    const DocumentPtr device = parse_document(std::string(file.name), file.text);
+    const auto& names = device->root["driver_names"].list();
+    if (is_it(file.name) || std::ranges::any_of(names, is_it, &Node::scalar)) {
+      return std::string(file.name);
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<NodeClass> node_class_of(std::string_view device_name, std::uint32_t gpus_per_node) {

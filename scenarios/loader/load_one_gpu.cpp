@@ -328,7 +328,6 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
   Workload& workload = scenario.workload;
   const workload::OneGpu run = one_gpu_of(workload.batch_per_gpu, scenario);
   double factor = 1, spread = one_gpu_spread(run);
-  if (run.network.from_shapes) spread = std::hypot(spread, workload::from_shapes_spread);
   if (!others.empty()) {
     std::vector<workload::KnownStep> known;
     for (const MeasuredOn& one : others) known.push_back(known_step(one, scenario));
@@ -342,6 +341,10 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
         {passes, workload.input + step * factor, optimizer_modelled, !scenario.models_launches()},
         workload, launches);
     if (by) lengthen(*by, optimizer_modelled, scenario);
+  } else if (run.network.from_shapes) {
+    const double longer = std::hypot(spread, workload::from_shapes_spread);
+    scenario.compute_shorter = spread / longer;
+    spread = longer;
   }
   const bool is_of_row = std::ranges::any_of(others, [&](const MeasuredOn& one) {
     return one.device.name == workload.device.name && one.precision == scenario.precision;
@@ -349,7 +352,8 @@ void assume_modelled(const std::vector<MeasuredOn>& others, bool optimizer_model
   const double ratio =
       std::max(std::exp(stats::normal_90 * spread), is_of_row ? compute_of_other_batch : 1);
   scenario.compute_ratio = ratio;
-  const std::array<std::string, 2> within{fmt::format("{:.0f}", 100 * (1 / ratio - 1)),
+  const double shortest = std::pow(ratio, -scenario.compute_shorter);
+  const std::array<std::string, 2> within{fmt::format("{:.0f}", 100 * (shortest - 1)),
                                           fmt::format("{:.0f}", 100 * (ratio - 1))};
   if (others.empty()) {
     scenario.assumptions.add(

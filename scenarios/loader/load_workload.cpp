@@ -325,6 +325,14 @@ constexpr AssumptionKind fuses_attention{
     "{}: by scaled_dot_product_attention, as the network's program has it unless told; "
     "workload.fused_attention says which"};
 
+// Transformers 4.57, masking_utils.py (_ignore_causal_mask_sdpa): a mask is made of a window that
+// is shorter than the sample, and torch's flash kernel takes none.
+constexpr AssumptionKind wider_than_window{
+    "{}: is taken over the whole sequence of {} tokens, half of it masked; the model's window is "
+    "{} tokens: such layers take up to twice as long with scaled_dot_product_attention, which is "
+    "then given a mask, and less with FlashAttention-2, which skips what no window has",
+    true};
+
 constexpr AssumptionKind trains_adapters{
     "{}: adapters of rank {}: {} parameters are trained beside {} frozen ones, whose units FSDP "
     "gathers whole and reduces in part, as FSDP2 does; beside the one published source, "
@@ -459,6 +467,13 @@ void read_model(Section& section, const Field& device, Scenario& scenario) {
   workload.name = scenario.network->name;
   if (scenario.network->fuses_attention && !section.is_given("fused_attention")) {
     scenario.assumptions.add({fuses_attention, "attention"});
+  }
+  const workload::Network& network = *scenario.network;
+  const bool fused = section.find<bool>("fused_attention").value_or(network.fuses_attention);
+  if (fused && network.window > 0 && network.sequence > network.window) {
+    scenario.assumptions.add({wider_than_window,
+                              "attention",
+                              {std::to_string(network.sequence), std::to_string(network.window)}});
   }
   assume_changed(section, scenario);
   workload.activations = activation_bytes(*scenario.network, workload.batch_per_gpu,

@@ -123,7 +123,7 @@ inline constexpr AssumptionKind hooks_of_wrapper{
     "{}: hooks of {} take {}, and launching a call {}: {}; for those of your host set "
     "training.host.per_gradient and per_call"};
 
-// How sure compute is: its 90 % interval reaches from 1 / ratio to ratio times it.
+// How sure compute is: its 90 % interval reaches to ratio times it, and down to ratio^-shorter.
 inline constexpr double measured_compute = 1.03, compute_of_other_batch = 1.25;
 
 // One point of a scenario, typed: everything that the file says, with fixed values of its axes.
@@ -133,7 +133,7 @@ struct Scenario {
   std::shared_ptr<const workload::Network> network;  // whose layers these are; of a model only
   workload::Precision precision = workload::Precision::fp32;  // of its compute
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
-  double compute_ratio = measured_compute;
+  double compute_ratio = measured_compute, compute_shorter = 1;
   bool network_is_measured = false;  // the file says that its figures are of this network
   struct GivenHost {                 // by training.host
     bool launches = false, hooks = false, calls = false;

@@ -225,6 +225,7 @@ uncertain::Place place_of(const Scenario& scenario) {
   const bool is_no_box = place.node == LinkClass::measured || is_of_host_sums(scenario);
   if (over_pcie && spread && !is_no_box) place.box = std::log(*spread);
   place.compute = std::log(scenario.compute_ratio) / uncertain::student_90(uncertain::freedom);
+  place.shorter = scenario.compute_shorter;
   place.computes = fmt::format("{} {} {}", scenario.workload.name, scenario.workload.device.name,
                                paceline::to_text(scenario.precision));
   place.compute_is_measured = scenario.compute_ratio <= measured_compute;

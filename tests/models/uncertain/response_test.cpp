@@ -69,6 +69,13 @@ TEST(Response, HasATailOfLargeOverheads) {
   EXPECT_EQ(response.bounded(Unknown::node_links, rare_from), rare_from);
 }
 
+TEST(Response, HasLessOfShorterComputeWhereThatIsSurer) {
+  const Response response{{.compute = 0.6, .shorter = 0.25}};
+  EXPECT_EQ(response.bounded(Unknown::compute, 0.4), 0.4);
+  EXPECT_EQ(response.bounded(Unknown::compute, -0.4), -0.1);
+  EXPECT_EQ(response.bounded(Unknown::wrapper, -0.4), -0.4);
+}
+
 TEST(Places, AreAloneOnOneGpu) {
   EXPECT_TRUE(Place().is_alone());
   EXPECT_FALSE(Place{.log2_ranks = 1}.is_alone());

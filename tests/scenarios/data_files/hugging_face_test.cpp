@@ -1,11 +1,13 @@
 // Networks by a config.json of Hugging Face.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/workload/workload.h"
@@ -117,15 +119,62 @@ double forward_flops(const workload::Network& network) {
   return flops;
 }
 
+std::uint64_t parameters_of(std::string_view config) {
+  std::uint64_t parameters = 0;
+  for (const auto& tensor :
+       workload::parameters(network_of(config, is_of_pictures(config) ? 0 : 128))) {
+    parameters += tensor.count.value();
+  }
+  return parameters;
+}
+
 TEST(HuggingFace, ConfigsHaveTheParametersOfTheirModels) {
   for (const Published& one : published) {
-    std::uint64_t parameters = 0;
-    for (const auto& tensor :
-         workload::parameters(network_of(one.config, is_of_pictures(one.config) ? 0 : 128))) {
-      parameters += tensor.count.value();
-    }
-    EXPECT_EQ(parameters, one.parameters) << one.config;
+    EXPECT_EQ(parameters_of(one.config), one.parameters) << one.config;
   }
+}
+
+// A decoder of one layer.
+std::string decoder(std::string_view family, std::string_view more) {
+  return fmt::format(R"({{"model_type": "{}", "hidden_size": 2048, "intermediate_size": 8,
+"num_attention_heads": 32, "num_hidden_layers": 1, "vocab_size": 8, "head_dim": 64,
+"attention_bias": false{}}})",
+                     family, more);
+}
+
+// configuration_*.py of transformers 4.57.
+TEST(HuggingFace, AnAbsentKeyIsOfItsFamilysClass) {
+  const std::pair<const char*, int> families[] = {{"llama", 32},      {"mistral", 8}, {"qwen2", 32},
+                                                  {"qwen3", 32},      {"gemma", 16},  {"gemma2", 4},
+                                                  {"gemma3_text", 4}, {"phi3", 32}};
+  for (const auto& [family, heads] : families) {
+    const std::string said = fmt::format(R"(, "num_key_value_heads": {})", heads);
+    EXPECT_EQ(parameters_of(decoder(family, "")), parameters_of(decoder(family, said))) << family;
+  }
+  const std::string null = R"(, "num_key_value_heads": null)";
+  EXPECT_EQ(parameters_of(decoder("mistral", null)), parameters_of(decoder("llama", "")));
+  // CLIPConfig() is openai/clip-vit-base-patch32, whose config is among those above.
+  EXPECT_EQ(parameters_of(R"({"model_type": "clip", "text_config": {}, "vision_config": {}})"),
+            151'277'313U);
+}
+
+TEST(HuggingFace, WindowsAreThoseOfTheirFamilysLayers) {
+  const auto window = [](std::string_view family, std::string_view more) {
+    return network_of(decoder(family, more), 128).window;
+  };
+  EXPECT_EQ(window("llama", R"(, "sliding_window": 64)"), 0U);
+  EXPECT_EQ(window("mistral", ""), 4096U);
+  EXPECT_EQ(window("mistral", R"(, "sliding_window": null)"), 0U);
+  EXPECT_EQ(window("gemma2", ""), 4096U);
+  EXPECT_EQ(window("gemma3_text", R"(, "sliding_window": 512)"), 512U);
+  EXPECT_EQ(window("gemma3_text", R"(, "layer_types": ["full_attention"])"), 0U);
+  EXPECT_EQ(window("phi3", ""), 0U);
+  EXPECT_EQ(window("phi3", R"(, "sliding_window": 2047)"), 2047U);
+  EXPECT_EQ(window("qwen2", R"(, "sliding_window": 64)"), 0U);
+  const std::string used = R"(, "sliding_window": 64, "use_sliding_window": true)";
+  EXPECT_EQ(window("qwen2", used), 0U) << "its one layer is of the first 28, which have none";
+  EXPECT_EQ(window("qwen2", used + R"(, "max_window_layers": 0)"), 64U);
+  EXPECT_EQ(window("qwen3", used + R"(, "layer_types": ["sliding_attention"])"), 64U);
 }
 
 // Of a token 2 FLOPs a weight of every product, the head's among them: 7,504,658,432 of Llama 3's
@@ -176,12 +225,39 @@ TEST(HuggingFace, ConfigsThatDescribeNothingAreRefused) {
   says("{\"model_type\": \"gpt2\",\n\"n_embd\": 770, \"vocab_size\": 10, \"n_head\": 12}",
        "config.json:2:44: n_head \"12\" does not divide 770");
   says(R"({"model_type": "llama"})", "hidden_size is missing");
+  const std::string sizes =
+      "{\"model_type\": \"llama\", \"hidden_size\": 12, "
+      "\"intermediate_size\": 8, \"vocab_size\": 8,\n";
+  says(sizes + "\"num_hidden_layers\": 1, \"num_attention_heads\": 0}",
+       "config.json:2:48: num_attention_heads \"0\"");
+  says(sizes + "\"num_hidden_layers\": 1, \"num_attention_heads\": 7}",
+       "config.json:2:48: num_attention_heads \"7\" does not divide 12");
+  says(sizes + "\"num_hidden_layers\": 1, \"num_attention_heads\": 6,\n\"num_key_value_heads\": 4}",
+       "config.json:3:24: num_key_value_heads \"4\" does not divide 6");
+  says(sizes + "\"num_hidden_layers\": 20000, \"num_attention_heads\": 6}",
+       "config.json:2:22: num_hidden_layers \"20000\"");
+  says(sizes + "\"num_hidden_layers\": 1, \"num_attention_heads\": 6, \"head_dim\": 1000000000}",
+       "config.json:2:63: head_dim");
+  // A size by several keys, at none of them.
+  says(sizes + "\"num_hidden_layers\": 1, \"num_attention_heads\": 6000000, \"head_dim\": 6000000}",
+       "paceline: config.json: out \"36000000000000\"");
   says(R"({"model_type": "llama", "hidden_size": -4})", "hidden_size \"-4\"");
   const std::string gpt2(published[0].config);
   const Ended untold = run_of(folder, gpt2, "");
   EXPECT_EQ(untold.exit_code, 2);
   EXPECT_NE(untold.err.find("set workload.sequence, such as 2048"), std::string::npos);
   EXPECT_EQ(run_of(folder, gpt2, "workload.sequence=1024").exit_code, 0);
+}
+
+TEST(HuggingFace, AReportSaysThatAttentionIsWiderThanAWindow) {
+  const Folder folder;
+  const auto says = [&](const std::string& setting) {
+    const Ended ended = run_of(folder, decoder("mistral", R"(, "sliding_window": 512)"), setting);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    return ended.out.find("the model's window is 512 tokens") != std::string::npos;
+  };
+  EXPECT_TRUE(says("workload.sequence=513"));
+  EXPECT_FALSE(says("workload.sequence=512"));
 }
 
 }  // namespace

@@ -2,20 +2,47 @@
 
 #include <gtest/gtest.h>
 
+#include "models/shipped_file.h"
+#include "scenarios/document/document.h"
+
 namespace paceline::loader {
 namespace {
 
 TEST(DeviceCalled, IsTheShippedOneThatADriverNames) {
-  const std::pair<const char*, const char*> names[] = {
-      {"NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb"}, {"A100-SXM4-80GB", "a100-sxm4-80gb"},
-      {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"}, {"NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"},
-      {"NVIDIA H200", "h200-sxm5-141gb"},          {"NVIDIA B200", "b200-180gb"},
-      {"Tesla V100-SXM2-16GB", "v100-sxm2-16gb"},  {"Tesla T4", "tesla-t4"},
-      {"NVIDIA GeForce RTX 3090", "rtx-3090"},     {"NVIDIA RTX A6000", "rtx-a6000"}};
+  const std::pair<const char*, const char*> names[] = {{"NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb"},
+                                                       {"A100-SXM4-80GB", "a100-sxm4-80gb"},
+                                                       {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+                                                       {"NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"},
+                                                       {"NVIDIA H200", "h200-sxm5-141gb"},
+                                                       {"NVIDIA B200", "b200-180gb"},
+                                                       {"Tesla V100-SXM2-16GB", "v100-sxm2-16gb"},
+                                                       {"Tesla T4", "tesla-t4"},
+                                                       {"NVIDIA GeForce RTX 3090", "rtx-3090"},
+                                                       {"NVIDIA RTX A6000", "rtx-a6000"},
+                                                       {"NVIDIA GH200 480GB", "gh200-96gb"},
+                                                       {"NVIDIA GH200 144G HBM3e", "gh200-144gb"},
+                                                       {"NVIDIA GeForce RTX 5090", "rtx-5090"},
+                                                       {"AMD Instinct MI300X OAM", "mi300x-192gb"},
+                                                       {"NVIDIA H20", "h20-sxm5-96gb"},
+                                                       {"NVIDIA A800-SXM4-80GB", "a800-sxm4-80gb"}};
   for (const auto& [name, device] : names) EXPECT_EQ(device_called(name), device) << name;
-  for (const char* none : {"", "A device", "NVIDIA", "NVIDIA A100"}) {
+  for (const char* none :
+       {"", "A device", "NVIDIA", "NVIDIA A100", "NVIDIA H20-3e", "NVIDIA H800 PCIe"}) {
     EXPECT_FALSE(device_called(none)) << none;
   }
+}
+
+TEST(DeviceCalled, IsTheOneWhoseFileHasTheName) {
+  std::size_t count = 0;
+  for (const ShippedFile& file : shipped_devices()) {
+    const DocumentPtr device = parse_document(std::string(file.name), file.text);
+    EXPECT_EQ(device_called(file.name), file.name);
+    for (const Node& name : device->root["driver_names"].list()) {
+      EXPECT_EQ(device_called(name.scalar()), file.name) << name.scalar();
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0U);
 }
 
 // The figures are those of models/topology/presets/dgx-a100.yaml.

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <string>
 #include <variant>
 
+#include "models/stats/normal.h"
 #include "scenarios/data_files/data_files.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
@@ -122,6 +125,24 @@ TEST_F(ListedModel, SaysThatComputeIsFromShapesAlone) {
                      "and wte is looked up"),
       ended.out.npos)
       << ended.out;
+}
+
+// What a list lacks makes steps longer: below, the interval is that of described models.
+TEST_F(ListedModel, MayTakeLongerByMoreThanShorter) {
+  (void)run("wte.weight 5000 512\nfc.weight 512 512\n", "  sequence: 128\n");
+  const auto ended = test::paceline({"run", "s.yaml", "--assumptions"}, folder_.path());
+  const std::string words = "is modelled, not measured (";
+  const std::size_t from = ended.out.find(words);
+  ASSERT_NE(from, ended.out.npos) << ended.out << ended.err;
+  int low_percent = 0, high_percent = 0;
+  ASSERT_EQ(std::sscanf(ended.out.c_str() + from + words.size(), "%d to +%d", &low_percent,
+                        &high_percent),
+            2);
+  const double low = 1 + low_percent / 100.0, high = 1 + high_percent / 100.0;
+  const double alone = -std::log(low) / stats::normal_90;
+  EXPECT_GT(alone, 0.1);
+  EXPECT_NEAR(std::log(high) / stats::normal_90, std::hypot(alone, workload::from_shapes_spread),
+              0.01);
 }
 
 TEST_F(ListedModel, DividesAMeasuredStep) {

@@ -233,7 +233,8 @@ TEST(ShippedDevices, HaveTheLanesOfTheirCapability) {
   EXPECT_EQ(cores("rtx-6000-ada"), 18176);
   EXPECT_EQ(cores("a100-pcie-80gb"), 6912);
   EXPECT_EQ(cores("h100-pcie-80gb"), 14592);
-  EXPECT_EQ(cores("mi250x-gcd"), 7040);
+  // Of each lane of these two a clock, two.
+  EXPECT_EQ(cores("mi250x-gcd"), 14080);
   EXPECT_EQ(cores("mi300x-192gb"), 38912);
   EXPECT_EQ(cores("rtx-3060-12gb"), 3584);
   EXPECT_EQ(cores("rtx-4080"), 9728);
