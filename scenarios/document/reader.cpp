@@ -8,6 +8,7 @@
 
 #include "models/text/number.h"
 #include "models/units/parse.h"
+#include "scenarios/document/framework_words.h"
 
 namespace paceline::loader {
 namespace {
@@ -59,6 +60,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 }
 
 std::string known_ones(std::string_view word, std::span<const std::string> candidates) {
+  if (const auto ours = in_our_words(word)) return fmt::format("write {}", *ours);
   const auto close = nearest(word, candidates);
   return fmt::format("{}known: {}", close ? fmt::format("did you mean {}? ", *close) : "",
                      fmt::join(candidates, ", "));
@@ -322,11 +324,16 @@ std::vector<std::pair<std::string, Field>> Reader::entries() {
 }
 
 void Reader::fail_unknown(const std::string& key, Location where,
-                          std::span<const std::string> known) const {
+                          std::span<const std::string> known, const Listed& listed) const {
   const auto close = nearest(key, known);
-  throw InputError(std::move(where), fmt::format("unknown key \"{:.60}\"", below(key)),
-                   close ? fmt::format("did you mean {}?", *close)
-                         : fmt::format("known keys: {}", fmt::join(known, ", ")));
+  const auto hint = [&] {
+    if (const auto ours = in_our_words(key)) return fmt::format("write {}", *ours);
+    if (close) return fmt::format("did you mean {}?", *close);
+    return fmt::format(
+        "known keys: {}",
+        fmt::join(listed ? listed() : std::vector<std::string>(known.begin(), known.end()), ", "));
+  };
+  throw InputError(std::move(where), fmt::format("unknown key \"{:.60}\"", below(key)), hint());
 }
 
 std::string Reader::rest_of(const std::string& overridden_path) const {
@@ -335,33 +342,33 @@ std::string Reader::rest_of(const std::string& overridden_path) const {
   return overridden_path.starts_with(prefix) ? overridden_path.substr(prefix.size()) : "";
 }
 
-void Reader::expect_among(std::span<const std::string> known) const {
+void Reader::expect_among(std::span<const std::string> known, const Listed& listed) const {
   const auto is_known = [&](const std::string& key) {
     return std::ranges::find(known, key) != known.end();
   };
   for (const Layer& layer : layers_) {
     for (const auto& [key, value] : layer.map.entries()) {
       if (key.is_scalar() && !is_known(key.scalar())) {
-        fail_unknown(key.scalar(), location_of(*layer.document, key), known);
+        fail_unknown(key.scalar(), location_of(*layer.document, key), known, listed);
       }
     }
   }
   for (const auto& [path, field] : *overrides_) {
     const std::string rest = rest_of(path), key = rest.substr(0, rest.find('.'));
     if (!rest.empty() && !is_known(rest) && !is_known(key)) {
-      fail_unknown(key, field.location(), known);
+      fail_unknown(key, field.location(), known, listed);
     }
   }
 }
 
-void Reader::expect_only(std::span<const std::string_view> keys) const {
+void Reader::expect_only(std::span<const std::string_view> keys, const Listed& listed) const {
   std::vector<std::string> known(keys.begin(), keys.end());
   std::ranges::sort(known);
-  expect_among(known);
+  expect_among(known, listed);
 }
 
 void Reader::finish() const {
-  expect_among(std::vector<std::string>(asked_.begin(), asked_.end()));
+  expect_among(std::vector<std::string>(asked_.begin(), asked_.end()), nullptr);
   for (const Layer& layer : layers_) {
     for (const auto& [key, value] : layer.map.entries()) {
       if (key.is_scalar()) continue;

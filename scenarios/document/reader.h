@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -111,7 +112,9 @@ class Reader {
 
   // Throws InputError for the first key that is none of these, with the nearest of them. Called
   // before required keys are read, so that a message names the misspelt key, not the missing one.
-  void expect_only(std::span<const std::string_view> keys) const;
+  // Where none is near the hint has those that `listed` gives, unless that is null: all.
+  using Listed = std::function<std::vector<std::string>()>;
+  void expect_only(std::span<const std::string_view> keys, const Listed& listed = nullptr) const;
 
   // Throws InputError for the first key that was not asked for, with the nearest known one.
   void finish() const;
@@ -132,9 +135,9 @@ class Reader {
   };
 
   [[nodiscard]] std::string below(std::string_view key) const;
-  void expect_among(std::span<const std::string> known) const;
+  void expect_among(std::span<const std::string> known, const Listed& listed) const;
   [[noreturn]] void fail_unknown(const std::string& key, Location where,
-                                 std::span<const std::string> known) const;
+                                 std::span<const std::string> known, const Listed& listed) const;
   // The part of an override's path below this map; empty for overrides of other maps.
   [[nodiscard]] std::string rest_of(const std::string& overridden_path) const;
 

@@ -149,8 +149,23 @@ Section::Section(Reader map, std::span<const Key> keys) : Section(std::move(map)
 
 Section::Section(Reader map, std::span<const Key> keys, const settings::Settings& around)
     : map_(std::move(map)), keys_(keys) {
-  map_.expect_only(names_of(keys));
+  map_.expect_only(names_of(keys), [&] { return names_that_apply(); });
   read(around);
+}
+
+// Of the keys that nothing else here rules out, as another strategy does.
+std::vector<std::string> Section::names_that_apply() {
+  std::set<std::string> names;
+  for (const Key& key : keys_) {
+    const Needs& needs = key.needs;
+    const auto other = needs.key.empty() ? std::nullopt : map_.find(std::string(needs.key));
+    const bool is_word = other && other->node().is_scalar();
+    const bool is_met =
+        needs.key.empty() || needs.values.front().empty() ||
+        (is_word && std::ranges::find(needs.values, other->text()) != needs.values.end());
+    if (is_met) names.emplace(top_of(key));
+  }
+  return {names.begin(), names.end()};
 }
 
 void Section::lay_over(DocumentPtr document, Node map, bool is_of_setting) {

@@ -113,6 +113,7 @@ class Section {
   Section(Reader map, std::span<const Key> keys, const settings::Settings& around);
 
   void read(const settings::Settings& around);
+  [[nodiscard]] std::vector<std::string> names_that_apply();
   [[nodiscard]] std::optional<Outlived> outlived(const Key& key);
   // Whether a layer whose author is above that one's gives the key.
   [[nodiscard]] bool is_replaced(std::string_view key, std::size_t layer) const;

@@ -19,6 +19,7 @@
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
+#include "scenarios/report/gate.h"
 #include "scenarios/report/health_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
@@ -33,6 +34,8 @@ struct Options {
   std::vector<std::string> inputs;  // scenarios, and logs of collectives
   std::string calibration, preset, device, loop, leave_out;
   ResultOutput output;
+  std::string within, side = "both";
+  files::OutputFile junit, metrics;
   std::vector<std::string> choices;   // path=value,value,...
   std::vector<std::uint32_t> fitted;  // numbers of GPUs, by the loop
   LogCommandOptions log;
@@ -251,6 +254,20 @@ int run_left_out(Options& options) {
   return check_mean("steps", left_out.mean_percent, options.max_mean_error_percent);
 }
 
+// Exit code 1 and a line for each measured step beyond what is allowed.
+int check_gate(Options& options, const Gate& gate, const std::vector<ValidationRow>& rows) {
+  options.junit.write_if_asked([&](std::ostream& out) { write_junit(out, rows, gate); });
+  options.metrics.write_if_asked([&](std::ostream& out) { write_open_metrics(out, rows); });
+  int exit_code = exit_done;
+  for (const ValidationRow& row : rows) {
+    const auto why = options.within.empty() ? std::nullopt : gate.broken_by(row);
+    if (!why) continue;
+    complain(fmt::format("{}, {}: {}", row.scenario, row.point, *why));
+    exit_code = exit_check_failed;
+  }
+  return exit_code;
+}
+
 // Logs of collectives beside what a machine's description alone gives.
 int run_health(Options& options) {
   if (options.inputs.empty() || std::ranges::any_of(options.inputs, is_scenario)) {
@@ -269,6 +286,7 @@ int run(Options& options) {
   if (!std::isfinite(limit) || limit < 0) {
     throw InputError({"--max-mean-error"}, "is not a number of zero or more", "write 8");
   }
+  const Gate gate = parse_gate(options.within.empty() ? "interval" : options.within, options.side);
   files::expect_each_once(options.inputs);
   if (std::ranges::all_of(options.inputs, is_scenario)) options.log.refuse("no log is given");
   if (!options.loop.empty()) options.shared.refuse_known("--loop measures what it knows");
@@ -298,10 +316,11 @@ int run(Options& options) {
                      "give scenarios with measured: points on more than one GPU, or logs");
   }
   options.output.write(made, page_title);
+  const int kept = check_gate(options, gate, made.rows);
   if (!made.is_complete) return say_stopped(fmt::format("{} points", made.rows.size()));
   const double steps = summarise(made.rows, false).predicted.mean_absolute;
   const double collectives = summary_of_predicted(made.logs).predicted.geometric_mean;
-  return std::max({exit_code, check_mean("steps", steps, options.max_mean_error_percent),
+  return std::max({exit_code, kept, check_mean("steps", steps, options.max_mean_error_percent),
                    check_mean("collectives", collectives, options.max_mean_error_percent)});
 }
 
@@ -353,6 +372,18 @@ Action attach_validate(CommandOptions& app) {
   output.add_option("--max-mean-error", options->max_mean_error_percent,
                     "Exit with 1 if the mean absolute error of all points exceeds this number of "
                     "percent.");
+  const Option within = output.add_option(
+      "--measured-within", options->within,
+      "Exit with 1 if a measured step is outside its prediction's interval (write interval), or "
+      "farther from it than this (15%).");
+  output
+      .add_option("--side", options->side,
+                  "Of --measured-within: both sides, or only steps that are too slow or too fast.")
+      .suggests({"both", "slow", "fast"})
+      .needs(within);
+  output.add_output("--junit", options->junit, "Write the points as JUnit's XML to this file.");
+  output.add_output("--prometheus", options->metrics,
+                    "Write the steps as OpenMetrics text to this file.");
   options->output.add_to(app, "the table");
   options->log.add_to(app);
   options->shared.add_to(app);

@@ -33,6 +33,17 @@ inline constexpr BadScenario bad_keys[] = {
     {"UnknownKeyOfAStrategy", "{strategy: bulk_synchronous,",
      "{strategy: bulk_synchronous, bucket_cap: @5MiB,",
      "bucket_cap \"5MiB\" belongs to strategy: ddp; "},
+    {"KeyOfPyTorch", "{strategy: bulk_synchronous,",
+     "{strategy: fsdp, @sharding_strategy: HYBRID_SHARD,",
+     "unknown key \"training.sharding_strategy\"; write sharding: full or hybrid, and "},
+    {"WordOfPyTorch", "{strategy: bulk_synchronous,",
+     "{strategy: ddp, comm_hook: @fp16_compress_hook,",
+     "comm_hook \"fp16_compress_hook\" is not known; write workload.precision: {compute: amp, "
+     "gradient: fp16}"},
+    {"UnknownKeyBesideAStrategy", "{strategy: bulk_synchronous,",
+     "{strategy: wait_free, @zzzzzzzzzzzzzzzzz: 1,",
+     "unknown key \"training.zzzzzzzzzzzzzzzzz\"; known keys: activation_checkpointing, "
+     "blocks_per_checkpoint, "},
     {"UnknownKeyOfALayer", "parameters: [3000]", "@params: [3000]",
      "unknown key \"workload.layers.1.params\"; known keys: backward, "},
     {"MisspeltName", "name: two nodes", "@nmae: two nodes",
