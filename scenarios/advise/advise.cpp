@@ -164,9 +164,10 @@ class Adviser {
     }
   }
 
+  // Other strategies last: who stops it soon wants to know of the own one's settings.
   [[nodiscard]] std::vector<Choice> single_changes() const {
     std::vector<Choice> changes;
-    for (std::size_t axis = 0; axis < as_it_is_.size(); ++axis) {
+    for (std::size_t axis = as_it_is_.size(); axis-- > 0;) {
       Choice changed = as_it_is_;
       while (++changed[axis] < variants_.axes()[axis].size()) changes.push_back(changed);
     }
@@ -489,10 +490,11 @@ void write_text(std::ostream& out, const Advice& advice) {
                            advice.predicted, advice.is_complete ? "" : " (unfinished)"));
     for (const bool altering : {false, true}) write_gains(out, advice, altering);
     write_questions(out, advice);
-  } else if (advice.is_complete) {
+  } else {
     out << '\n';
-    write_line(out, fmt::format("nothing gains more than {:.1f} % (of {} variants)",
-                                100 * std::max(advice.most.value, 0.0), advice.predicted));
+    write_line(out, fmt::format("nothing gains more than {:.1f} % (of {} variants{})",
+                                100 * std::max(advice.most.value, 0.0), advice.predicted,
+                                advice.is_complete ? "" : "; unfinished"));
   }
   remarks_on(advice).write(out);
 }

@@ -119,6 +119,7 @@ TEST_F(StoppedCommand, AdviseKeepsThemAtItsTimeLimit) {
                    "--time-limit", "3s", "--json", "result.json"},
                   folder_.path());
   EXPECT_EQ(ended.signal, SIGALRM);
+  EXPECT_NE(ended.out.find("unfinished)"), std::string::npos) << ended.out;
   const json result = json::parse(text_of(folder_.path() / "result.json"));
   EXPECT_EQ(result.at("complete"), false);
   EXPECT_EQ(ended.err, "paceline: stopped by --time-limit; done: " +
