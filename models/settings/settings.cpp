@@ -56,8 +56,9 @@ const Needs* Settings::unmet(std::string_view key) const {
   const bool is_met =
       needs.values.front().empty()
           ? is_given(needs.key) || (!needs.or_key.empty() && is_given(needs.or_key))
-          : value && std::ranges::find(needs.values, spelled(key_of(needs.key), *value)) !=
-                         needs.values.end();
+          : value &&
+                std::ranges::find(needs.values, settings::spelled(key_of(needs.key), *value)) !=
+                    needs.values.end();
   return is_met ? nullptr : &needs;
 }
 
@@ -66,6 +67,11 @@ std::optional<Value> Settings::value_of(std::string_view key) const {
   if (const auto given = given_.find(key); given != given_.end()) return given->second;
   if (const auto* value = std::get_if<Value>(&known.unless_given)) return *value;
   return std::nullopt;
+}
+
+std::optional<std::string> Settings::spelled(std::string_view key) const {
+  const auto value = value_of(key);
+  return value ? std::optional(settings::spelled(key_of(key), *value)) : std::nullopt;
 }
 
 std::string spelled(const Key& key, const Value& value) {

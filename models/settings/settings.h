@@ -49,6 +49,9 @@ class Settings {
     return *value;
   }
 
+  // The same as a file spells it.
+  [[nodiscard]] std::optional<std::string> spelled(std::string_view key) const;
+
   // What the key needs and does not have, or what that needs in turn; null: nothing.
   [[nodiscard]] const Needs* unmet(std::string_view key) const;
 

@@ -232,6 +232,7 @@ constexpr TriedKey apex_ddp_tries[]{
 constinit const Strategy apex_ddp_strategy{
     .name = "apex_ddp",
     .summary = "NVIDIA apex's DistributedDataParallel: buckets by elements, overlapped or delayed",
+    .framework = "apex",
     .keys = apex_ddp_keys,
     .build = build_apex_ddp,
     .refuse = refuse_apex_ddp,

@@ -174,6 +174,7 @@ constexpr std::array data_parallel_keys{
 constinit const Strategy data_parallel_strategy{
     .name = "data_parallel",
     .summary = "torch.nn.DataParallel: one process, all by way of GPU 0",
+    .framework = "PyTorch",
     .keys = data_parallel_keys,
     .build = build_data_parallel,
     .refuse = refuse_data_parallel,

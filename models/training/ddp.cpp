@@ -396,11 +396,15 @@ Assumptions ddp_assumptions(const DdpSettings& ddp) {
 }
 
 constexpr TriedKey ddp_tries[]{
-    {"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}}};
+    {"bucket_cap", {"1MiB", "5MiB", "10MiB", "25MiB", "50MiB", "100MiB", "200MiB"}},
+    {"gradient_as_bucket_view", {"true"}, true},
+    {"static_graph", {"true"}, true},
+    {"zero_redundancy_optimizer", {"true"}, true}};
 
 constinit const Strategy ddp_strategy{
     .name = "ddp",
     .summary = "PyTorch DistributedDataParallel: buckets, overlapped",
+    .framework = "PyTorch",
     .keys = ddp_keys,
     .build = build_ddp,
     .refuse = refuse_ddp,

@@ -403,14 +403,21 @@ void ZeroBuckets::flush() {
   }
 }
 
+constexpr TriedKey zero_tries[]{
+    {"stage", {"1", "2", "3"}, true},
+    {"overlap_comm", {"true"}, true},
+    {"reduce_bucket_size", {"50000000", "200000000", "500000000"}, true}};
+
 constinit const Strategy deepspeed_zero_strategy{
     .name = "deepspeed_zero",
     .summary = "DeepSpeed's ZeRO, stages 1 to 3: sharded optimizer, gradients, parameters",
+    .framework = "DeepSpeed",
     .keys = zero_keys,
     .build = build_zero,
     .refuse = refuse_zero,
     .memory = zero_memory,
     .hooks = {.per_gradient = Seconds(200e-6)},  // of Python, with copies into buckets
+    .tries = zero_tries,
 };
 
 }  // namespace paceline::training

@@ -556,11 +556,19 @@ constexpr std::array fsdp_keys{
 
 }  // namespace
 
-constexpr TriedKey fsdp_tries[]{{"min_num_params", {"0", "1000000", "10000000", "100000000"}}};
+constexpr TriedKey fsdp_tries[]{{"min_num_params", {"0", "1000000", "10000000", "100000000"}},
+                                {"wrap", {"blocks"}},
+                                {"sharding", {"full", "hybrid"}, true},
+                                {"reshard_after_forward", {"true", "false"}, true},
+                                {"backward_prefetch", {"pre", "post"}, true},
+                                {"forward_prefetch", {"true"}, true},
+                                {"limit_all_gathers", {"true"}, true},
+                                {"unsharded_accumulation", {"true"}, true}};
 
 constinit const Strategy fsdp_strategy{
     .name = "fsdp",
     .summary = "PyTorch FullyShardedDataParallel: all-gather before use, reduce-scatter after",
+    .framework = "PyTorch",
     .keys = fsdp_keys,
     .build = build_fsdp,
     .refuse = refuse_fsdp,

@@ -461,6 +461,7 @@ constexpr TriedKey horovod_tries[]{
 constinit const Strategy horovod_strategy{
     .name = "horovod",
     .summary = "Horovod: an engine that wakes once a cycle and fuses the gradients that are there",
+    .framework = "Horovod",
     .keys = horovod_keys,
     .build = build_horovod,
     .refuse = refuse_horovod,

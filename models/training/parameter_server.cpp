@@ -473,6 +473,7 @@ std::vector<std::size_t> by_priority(std::span<const WaitingPush> pushes) {
 constinit const Strategy parameter_server_strategy{
     .name = "parameter_server",
     .summary = "BytePS: partitions of tensors are pushed to servers, which add them, and pulled",
+    .framework = "BytePS",
     .keys = parameter_server_keys,
     .build = build_parameter_server,
     .refuse = refuse_parameter_server,

@@ -114,6 +114,9 @@ struct Refusal {
 struct TriedKey {
   std::string_view key;
   std::array<std::string_view, 8> values;  // empty ones behind the last
+  // With all values of others, where the scenario has this strategy; else each by itself, also
+  // where the scenario has another one.
+  bool is_combined = false;
 };
 
 // For strategies whose steps were only compared with steps derived by hand.
@@ -136,6 +139,9 @@ struct ServerLinks {
 struct Strategy {
   std::string_view name;
   std::string_view summary;
+  // The software that has it, whose users have its other strategies, too. Empty: none, it is an
+  // algorithm from a paper.
+  std::string_view framework = {};
   std::span<const settings::Key> keys;  // no other strategy has one of these names
   // Precondition: more than one rank, unless it replays a trace; not refused.
   BuiltStep (*build)(const StrategyRequest&);

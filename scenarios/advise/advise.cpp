@@ -12,6 +12,7 @@
 #include "models/stats/interval_set.h"
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
+#include "models/uncertain/covariance.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/shell_word.h"
@@ -113,82 +114,133 @@ Settings point_of(const std::string& path, const Settings& settings,
   return point;
 }
 
+// Of what tells the most of a quantity.
+std::string measurement_of(std::optional<uncertain::Unknown> quantity) {
+  using uncertain::Unknown;
+  switch (quantity.value_or(Unknown::wrapper)) {
+    case Unknown::compute: return "a step of one GPU with this (workload.single_gpu_throughput)";
+    case Unknown::node_links: return "all_reduce_perf of 100 MB in a node (cluster.calibration)";
+    case Unknown::network:
+      return "all_reduce_perf of 100 MB between two nodes (cluster.calibration)";
+    case Unknown::wrapper:
+    case Unknown::host:
+    case Unknown::overlap: return "a minute of training as it is and with this";
+  }
+  PACELINE_UNREACHABLE("a quantity outside the enumeration");
+}
+
 class Adviser {
  public:
-  explicit Adviser(Variants& variants)
-      : variants_(variants), as_it_is_(variants.axes().size(), 0) {}
+  explicit Adviser(Variants& variants) : variants_(variants), as_it_is_(variants.as_it_is()) {}
 
-  [[nodiscard]] Suggestion suggested(const Choice& choice, std::optional<Option> option,
-                                     const Advice& advice) {
-    Suggestion made;
-    made.option = option;
-    made.settings = variants_.settings_of(choice);
-    made.command = command_of(advice.path, advice.point, made.settings);
-    made.outcome = *variants_.of(choice).outcome;
-    bool is_another_strategy = false;
-    for (std::size_t axis = 0; axis < choice.size(); ++axis) {
-      if (choice[axis] == 0) continue;
-      const Option changed = variants_.axes()[axis][choice[axis]].option;
-      made.alters_training = made.alters_training || alters_training(changed);
-      is_another_strategy = is_another_strategy || changed == Option::strategy;
-    }
-    made.gain = gain_of(advice.outcome, made.outcome, is_another_strategy);
-    return made;
-  }
-
-  // The best candidate of one option, the rest as it is.
-  [[nodiscard]] Choice best_of(Option option) {
-    Choice best = as_it_is_;
-    double throughput = 0;
-    for (std::size_t axis = 0; axis < as_it_is_.size(); ++axis) {
-      for (std::size_t candidate = 1; candidate < variants_.axes()[axis].size(); ++candidate) {
-        if (variants_.axes()[axis][candidate].option != option) continue;
-        Choice tried = as_it_is_;
-        tried[axis] = candidate;
-        if (variants_.throughput_of(tried) <= throughput) continue;
-        throughput = variants_.throughput_of(tried);
-        best = tried;
+  // Whether nothing is missing; else of what was predicted until it was stopped.
+  [[nodiscard]] bool advise(Advice& advice) {
+    const bool is_complete = predict_all();
+    for (const auto& [option, word] : words_of(Option{})) {
+      for (std::size_t axis = 0; axis < as_it_is_.size(); ++axis) {
+        const Choice best = best_of(option, axis);
+        if (best != as_it_is_) take(suggested(best, option, advice), advice);
       }
     }
-    return best;
+    for (const auto& best : {best_as_it_trains_, best_of_all_}) {
+      const bool is_new = changes_several(best) && best != last_;
+      if (is_new) take(suggested(best, std::nullopt, advice), advice);
+      last_ = best;
+    }
+    return is_complete;
   }
 
-  // Of all axes, or of those that leave training as it is.
-  [[nodiscard]] Choice best_together(bool may_alter_training) {
+ private:
+  bool predict_all() {
+    try {
+      variants_.predict(single_changes(), 0);
+      best_as_it_trains_ = search(variants_, as_it_is_, axes_to_try(false));
+      best_of_all_ = search(variants_, as_it_is_, axes_to_try(true));
+      return true;
+    } catch (const Stopped&) {
+      best_as_it_trains_ = best_predicted(false);
+      best_of_all_ = best_predicted(true);
+      return false;
+    }
+  }
+
+  // Other strategies last: who stops it soon wants to know of the own one's settings.
+  [[nodiscard]] std::vector<Choice> single_changes() const {
+    std::vector<Choice> changes;
+    for (std::size_t axis = as_it_is_.size(); axis-- > 0;) {
+      Choice changed = as_it_is_;
+      while (++changed[axis] < variants_.axes()[axis].size()) changes.push_back(changed);
+    }
+    return changes;
+  }
+
+  // All axes, or those that leave training as it is.
+  [[nodiscard]] std::vector<std::size_t> axes_to_try(bool may_alter_training) const {
     std::vector<std::size_t> along;
     for (std::size_t axis = 0; axis < as_it_is_.size(); ++axis) {
       const bool alters = alters_training(variants_.axes()[axis].front().option);
       if (may_alter_training || !alters) along.push_back(axis);
     }
-    return search(variants_, as_it_is_, along);
+    return along;
   }
 
+  // The best candidate of one option on an axis, the rest as it is.
+  [[nodiscard]] Choice best_of(Option option, std::size_t axis) const {
+    Choice best = as_it_is_;
+    double throughput = 0;
+    const SearchAxis& candidates = variants_.axes()[axis];
+    for (std::size_t candidate = 1; candidate < candidates.size(); ++candidate) {
+      if (candidates[candidate].option != option) continue;
+      Choice tried = as_it_is_;
+      tried[axis] = candidate;
+      if (variants_.throughput_of(tried) <= throughput) continue;
+      throughput = variants_.throughput_of(tried);
+      best = tried;
+    }
+    return best;
+  }
+
+  [[nodiscard]] Choice best_predicted(bool may_alter_training) const {
+    Choice best = as_it_is_;
+    for (const auto& [choice, made] : variants_.all()) {
+      if (alters(choice) && !may_alter_training) continue;
+      if (variants_.throughput_of(choice) > variants_.throughput_of(best)) best = choice;
+    }
+    return best;
+  }
+
+  [[nodiscard]] bool changes(const Choice& choice, bool (*is_one)(Option)) const {
+    for (std::size_t axis = 0; axis < choice.size(); ++axis) {
+      if (choice[axis] != 0 && is_one(variants_.axes()[axis][choice[axis]].option)) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool alters(const Choice& choice) const { return changes(choice, alters_training); }
   [[nodiscard]] bool changes_several(const Choice& choice) const {
     return std::ranges::count(choice, 0U) + 1 < static_cast<std::ptrdiff_t>(choice.size());
   }
 
-  // Throws Stopped; the advice then has what was found by then.
-  void advise(Advice& advice) {
-    for (const auto& [option, word] : words_of(Option{})) {
-      const Choice best = best_of(option);
-      if (best != as_it_is_) take(suggested(best, option, advice), advice);
-    }
-    for (const bool may_alter_training : {false, true}) {
-      const Choice best = best_together(may_alter_training);
-      const bool is_new = changes_several(best) && best != last_;
-      if (is_new) take(suggested(best, std::nullopt, advice), advice);
-      last_ = best;
-    }
+  [[nodiscard]] Suggestion suggested(const Choice& choice, std::optional<Option> option,
+                                     const Advice& advice) const {
+    Suggestion made;
+    made.option = option;
+    made.settings = variants_.settings_of(choice);
+    made.command = command_of(advice.path, advice.point, made.settings);
+    made.outcome = *variants_.find(choice)->outcome;
+    made.alters_training = alters(choice);
+    const auto is_strategy = [](Option one) { return one == Option::strategy; };
+    made.gain = gain_of(advice.outcome, made.outcome, changes(choice, is_strategy));
+    if (made.gain.may_be_nothing()) made.measure = measurement_of(made.gain.hangs_on);
+    return made;
   }
 
- private:
   static void take(Suggestion made, Advice& advice) {
     if (made.gain.value > advice.most.value) advice.most = made.gain;
     if (made.gain.is_worth_it()) advice.suggestions.push_back(std::move(made));
   }
 
   Variants& variants_;
-  Choice as_it_is_, last_;
+  Choice as_it_is_, best_as_it_trains_, best_of_all_, last_;
 };
 
 // How much a decision may change by a remark.
@@ -260,28 +312,62 @@ Remarks remarks_on(const Advice& advice) {
 
 std::string percent(double part) { return fmt::format("{:+.1f}%", 100 * part); }
 
+// Whether a quantity of two points of one machine is one number.
+bool is_shared(uncertain::Unknown quantity, const Prediction& one, const Prediction& other) {
+  const uncertain::Place &here = one.response.place, &there = other.response.place;
+  const auto covariance = [&](const uncertain::Place& a, const uncertain::Place& b) {
+    return uncertain::covariance(one.belief.priors(), quantity, a, b, true);
+  };
+  return covariance(here, there) > 0 || covariance(here, here) == 0;
+}
+
 // Writes a command on one line, so that it can be pasted.
 void write_command(std::ostream& out, const std::string& command) {
   if (text_form(out).is_markdown) return write_line(out, "  " + command);
   out << "    " << command << '\n';
 }
 
-void write_suggestions(std::ostream& out, const Advice& advice, bool altering) {
+std::string change_in_words(const Suggestion& one) {
+  return fmt::format("{}: {}", one.option ? paceline::to_text(*one.option) : "together",
+                     in_words(one.settings));
+}
+
+std::string gain_in_words(const Gain& gain) {
+  return fmt::format("{} ({} to {})", percent(gain.value), percent(gain.low), percent(gain.high));
+}
+
+void write_gains(std::ostream& out, const Advice& advice, bool altering) {
   bool is_first = true;
   for (const Suggestion& one : advice.suggestions) {
-    if (one.alters_training != altering) continue;
+    if (one.alters_training != altering || one.gain.may_be_nothing()) continue;
     if (std::exchange(is_first, false)) {
       out << '\n';
       write_line(out, altering
-                          ? "changes training (rounds gradients, or makes a step's batch larger):"
+                          ? "changes training (rounds numbers, or makes a step's batch larger):"
                           : "leaves training as it is:");
     }
-    write_line(out, fmt::format("  {} ({} to {}{})  {}: {}", percent(one.gain.value),
-                                percent(one.gain.low), percent(one.gain.high),
-                                one.gain.may_be_nothing() ? ", may be nothing" : "",
-                                one.option ? paceline::to_text(*one.option) : "together",
-                                in_words(one.settings)));
+    write_line(out, fmt::format("  {}  {}", gain_in_words(one.gain), change_in_words(one)));
     write_command(out, one.command);
+  }
+}
+
+// What may gain nothing, by what is to be measured before anyone knows.
+void write_questions(std::ostream& out, const Advice& advice) {
+  std::vector<std::string> measurements;
+  for (const Suggestion& one : advice.suggestions) {
+    const bool is_new = std::ranges::find(measurements, one.measure) == measurements.end();
+    if (one.gain.may_be_nothing() && is_new) measurements.push_back(one.measure);
+  }
+  for (const std::string& measurement : measurements) {
+    out << '\n';
+    write_line(out, fmt::format("may gain nothing; measure first: {}:", measurement));
+    for (const Suggestion& one : advice.suggestions) {
+      if (!one.gain.may_be_nothing() || one.measure != measurement) continue;
+      write_line(out, fmt::format("  {}{}: {}?", change_in_words(one),
+                                  one.alters_training ? " (changes training)" : "",
+                                  gain_in_words(one.gain)));
+      write_command(out, one.command);
+    }
   }
 }
 
@@ -339,22 +425,37 @@ Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_anot
   const uncertain::Believed& is = after.predicted->believed;
   double up = 0, down = 0;  // squares of logarithms
   const auto add = [&](double moved) { (moved > 0 ? up : down) += moved * moved; };
-  // Both steps are of one machine, so each quantity is at the same end of its interval in both.
+  Gain gain{.value = ratio - 1};
+  double most = 0;
   for (std::size_t q = 0; q < uncertain::quantities; ++q) {
-    const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
-    add(std::max({low, high, 0.0}));
-    add(std::min({low, high, 0.0}));
+    const double down_before = down;
+    if (is_shared(uncertain::unknown_of(q), *before.predicted, *after.predicted)) {
+      const double low = was.lows[q] - is.lows[q], high = was.highs[q] - is.highs[q];
+      add(std::max({low, high, 0.0}));
+      add(std::min({low, high, 0.0}));
+    } else {
+      add(std::hypot(was.highs[q], is.lows[q]));
+      add(-std::hypot(was.lows[q], is.highs[q]));
+    }
+    if (down - down_before <= most) continue;
+    most = down - down_before;
+    gain.hangs_on = uncertain::unknown_of(q);
   }
   if (is_another_strategy) {
+    const double rest = std::hypot(was.rest_low, is.rest_high);
     add(std::hypot(was.rest_high, is.rest_low));
-    add(-std::hypot(was.rest_low, is.rest_high));
+    add(-rest);
+    if (rest * rest > most) gain.hangs_on.reset();
   }
-  return {ratio - 1, ratio * std::exp(-std::sqrt(down)) - 1, ratio * std::exp(std::sqrt(up)) - 1};
+  gain.low = ratio * std::exp(-std::sqrt(down)) - 1;
+  gain.high = ratio * std::exp(std::sqrt(up)) - 1;
+  return gain;
 }
 
 Advice advise(const std::string& path, const Settings& settings, std::optional<std::uint32_t> gpus,
-              const RunOptions& options) {
+              Strategies strategies, const RunOptions& options) {
   const ProgressEnd end(options.progress);
+  if (options.progress) options.progress({.of = "variants", .doing = "the scenario as it is"});
   Advice advice;
   advice.path = path;
   RunOptions with_belief = options;
@@ -367,18 +468,16 @@ Advice advise(const std::string& path, const Settings& settings, std::optional<s
   advice.name = file.name();
   Attempt base = attempt(read, with_trace);
   if (!base.outcome) throw InputError({path}, "the strategy " + base.refusal, "");
+  advice.limits = limits_of(*base.outcome);
+  base.outcome->predicted->drop_trace();
   advice.outcome = *base.outcome;
-  advice.limits = limits_of(advice.outcome);
-  Variants variants(path, advice.point, options_of(file.scenario(0)), with_belief);
-  try {
-    Adviser(variants).advise(advice);
-    advice.is_complete = true;
-  } catch (const Stopped&) {
-  }
+  Variants variants(path, advice.point, options_of(file.scenario(0), strategies), with_belief);
+  variants.take_as_it_is(std::move(base));
+  advice.is_complete = Adviser(variants).advise(advice);
   std::ranges::stable_sort(advice.suggestions, [](const Suggestion& a, const Suggestion& b) {
     return a.gain.value > b.gain.value;
   });
-  advice.predicted = variants.predicted();
+  advice.predicted = variants.all().size();
   return advice;
 }
 
@@ -387,14 +486,15 @@ void write_text(std::ostream& out, const Advice& advice) {
   if (!advice.suggestions.empty()) {
     out << '\n';
     write_line(out,
-               fmt::format("gain in samples/s and its 90% interval, from {} predicted variants:",
-                           advice.predicted));
-    write_suggestions(out, advice, false);
-    write_suggestions(out, advice, true);
-  } else if (advice.is_complete) {
+               fmt::format("gain in samples/s and its 90% interval, from {} predicted variants{}:",
+                           advice.predicted, advice.is_complete ? "" : " (unfinished)"));
+    for (const bool altering : {false, true}) write_gains(out, advice, altering);
+    write_questions(out, advice);
+  } else {
     out << '\n';
-    write_line(out, fmt::format("nothing gains more than {:.1f} % (of {} variants)",
-                                100 * std::max(advice.most.value, 0.0), advice.predicted));
+    write_line(out, fmt::format("nothing gains more than {:.1f} % (of {} variants{})",
+                                100 * std::max(advice.most.value, 0.0), advice.predicted,
+                                advice.is_complete ? "" : "; unfinished"));
   }
   remarks_on(advice).write(out);
 }
@@ -411,7 +511,7 @@ constexpr auto fields_of(const Suggestion*) {
       field("command", &Suggestion::command),
       field("step_s", at<&Suggestion::outcome, &PointOutcome::step>),
       field("throughput_per_s", at<&Suggestion::outcome, &PointOutcome::predicted_throughput>),
-      field("gain", &Suggestion::gain));
+      field("gain", &Suggestion::gain), field("measure_first", unless_empty<&Suggestion::measure>));
 }
 
 constexpr auto fields_of(const StepPart*) {

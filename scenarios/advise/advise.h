@@ -49,10 +49,12 @@ inline constexpr double worth = 0.01;
 // Of throughput, as a part of it: 0.1 for a tenth more, with a 90 % interval.
 //
 // Both scenarios share what a machine's description leaves open, so the gain is found again with
-// each quantity (models/uncertain/quantities.h) of both at the ends of its interval. What no
-// quantity has is shared, too, unless the strategies differ.
+// each quantity (models/uncertain/quantities.h) of both at the same end of its interval, but for
+// those of which one number says nothing of the other (uncertain::covariance), such as the speed of
+// one GPU in two precisions. What no quantity has is shared, too, unless the strategies differ.
 struct Gain {
   double value = 0, low = 0, high = 0;
+  std::optional<uncertain::Unknown> hangs_on = std::nullopt;  // lowers it most; empty: no quantity
 
   [[nodiscard]] bool is_worth_it() const { return value >= worth; }
   [[nodiscard]] bool may_be_nothing() const { return low <= 0; }
@@ -69,6 +71,7 @@ struct Suggestion {
   std::string command;  // that predicts it
   PointOutcome outcome;
   Gain gain;
+  std::string measure;  // what tells first whether it gains anything; empty: it most likely does
 };
 
 struct Advice {
@@ -77,8 +80,9 @@ struct Advice {
   Settings point;  // the settings that make its one point
   PointOutcome outcome;
   Limits limits;
-  // Worth it, the largest gain first: the best of each option by itself; the best of several
-  // together of those that leave training as it is; the best of all together.
+  // Worth it, the largest gain first: the best of each option by itself, of a strategy's settings
+  // the best of each; the best of several together of those that leave training as it is; the best
+  // of all together.
   std::vector<Suggestion> suggestions;
   Gain most;                  // of any option, where none is worth it
   std::size_t predicted = 0;  // variants
@@ -86,11 +90,12 @@ struct Advice {
 };
 
 // On a point of a scenario: the one with `gpus` GPUs, else the last number of its sweep; of other
-// axes the first value. When it is to stop (stop_request.h), with the suggestions that were found
-// by then. Throws InputError, also where it does not fit `gpus`, BackendError, and Stopped before
-// the point itself is predicted.
+// axes the first value. When it is to stop (stop_request.h), with the best of what was predicted by
+// then. Throws InputError, also where it does not fit `gpus`, BackendError, and Stopped before the
+// point itself is predicted.
 [[nodiscard]] Advice advise(const std::string& path, const Settings& settings,
-                            std::optional<std::uint32_t> gpus, const RunOptions& options);
+                            std::optional<std::uint32_t> gpus, Strategies strategies,
+                            const RunOptions& options);
 
 void write_text(std::ostream& out, const Advice& advice);
 

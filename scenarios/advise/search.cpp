@@ -3,23 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "models/collectives/registry.h"
+#include "models/training/strategy.h"
 #include "scenarios/errors.h"
+#include "scenarios/predict/simulate.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::advise {
+
+using training::TriedKey;
 
 Variants::Variants(std::string path, Settings start, std::vector<SearchAxis> axes,
                    RunOptions options)
     : path_(std::move(path)),
       start_(std::move(start)),
       axes_(std::move(axes)),
-      options_(std::move(options)) {
-  const Choice as_it_is(axes_.size(), 0);
-  known_[as_it_is] = attempt([&] { return ScenarioFile::read(path_, start_); }, options_);
-}
+      options_(std::move(options)) {}
 
 Settings Variants::settings_of(const Choice& choice) const {
   Settings settings;
@@ -30,25 +33,53 @@ Settings Variants::settings_of(const Choice& choice) const {
   return settings;
 }
 
-const Attempt& Variants::of(const Choice& choice) {
-  const auto known = known_.find(choice);
-  if (known != known_.end()) return known->second;
-  if (options_.progress) options_.progress({.done = known_.size(), .of = "variants"});
+void Variants::take_as_it_is(Attempt made) { known_.insert_or_assign(as_it_is(), std::move(made)); }
+
+Attempt Variants::predicted(const Choice& choice) const {
   Settings settings = start_;
   for (auto& one : settings_of(choice)) settings.push_back(std::move(one));
-  Attempt made;
+  RunOptions alone = options_;
+  alone.jobs = 1;
+  alone.only_if_it_fits = true;
   try {
-    made = attempt([&] { return ScenarioFile::read(path_, settings); }, options_);
+    return attempt([&] { return ScenarioFile::read(path_, settings); }, alone);
   } catch (const InputError& error) {
-    made.refusal = error.what();
+    return {std::nullopt, error.what()};
   }
-  return known_.emplace(choice, std::move(made)).first->second;
 }
 
-double Variants::throughput_of(const Choice& choice) {
-  const Attempt& made = of(choice);
-  if (!made.outcome || made.is_too_large()) return 0;
-  return made.outcome->predicted_throughput().value();
+void Variants::predict(const std::vector<Choice>& choices, std::size_t later) {
+  std::vector<Choice> open;
+  for (const Choice& one : choices) {
+    if (!known_.contains(one) && std::ranges::find(open, one) == open.end()) open.push_back(one);
+  }
+  const std::size_t all = known_.size() + open.size() + later;
+  for_each(open.size(), options_.jobs, [&](std::size_t i) {
+    StopRequest::check();
+    Attempt made = predicted(open[i]);
+    const std::lock_guard lock(mutex_);
+    known_.emplace(open[i], std::move(made));
+    tell(all);
+  });
+}
+
+void Variants::tell(std::size_t all) const {
+  if (!options_.progress) return;
+  options_.progress({.done = known_.size(),
+                     .all = all,
+                     .of = "variants",
+                     .pace = pace_.in_words(known_.size(), all - known_.size())});
+}
+
+const Attempt* Variants::find(const Choice& choice) const {
+  const auto known = known_.find(choice);
+  return known == known_.end() ? nullptr : &known->second;
+}
+
+double Variants::throughput_of(const Choice& choice) const {
+  const Attempt* const made = find(choice);
+  if (made == nullptr || !made->outcome || made->is_too_large()) return 0;
+  return made->outcome->predicted_throughput().value();
 }
 
 namespace {
@@ -57,7 +88,7 @@ namespace {
 constexpr std::size_t kept_most = 4;
 
 // The quickest first; of equally quick ones only the first. Always one, though none may run.
-std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all) {
+std::vector<Choice> quickest(const Variants& variants, const std::vector<Choice>& all) {
   constexpr double rounding = 1e-6;
   std::vector<Choice> kept;
   std::vector<Choice> left;
@@ -78,24 +109,31 @@ std::vector<Choice> quickest(Variants& variants, const std::vector<Choice>& all)
   return kept;
 }
 
-// With each value that the strategy's row says is worth a try.
-void add_tries(const training::Strategy& strategy, const Candidate& start, SearchAxis& axis) {
-  for (const auto& [key, values] : strategy.tries) {
-    for (const std::string_view value : values) {
+std::string path_of(const TriedKey& tried) { return fmt::format("training.{}", tried.key); }
+
+// With each value that the strategy's row says is worth a try by itself.
+void add_tries(const training::Strategy& strategy, const settings::Settings& given,
+               const Candidate& start, SearchAxis& axis) {
+  for (const TriedKey& tried : strategy.tries) {
+    if (tried.is_combined) continue;
+    for (const std::string_view value : tried.values) {
       if (value.empty()) break;
+      if (given.spelled(tried.key) == value) continue;  // is no change
       Candidate made = start;
-      made.settings.push_back({fmt::format("training.{}", key), std::string(value)});
+      made.settings.push_back({path_of(tried), std::string(value)});
       axis.push_back(std::move(made));
     }
   }
 }
 
-SearchAxis strategy_axis(const Scenario& scenario) {
+SearchAxis strategy_axis(const Scenario& scenario, Strategies strategies) {
   SearchAxis axis{{Option::bucket, {}}};
   if (scenario.strategy->replays_trace) return axis;
-  add_tries(*scenario.strategy, {Option::bucket, {}}, axis);
+  add_tries(*scenario.strategy, scenario.strategy_settings, {Option::bucket, {}}, axis);
   for (const training::Strategy* strategy : training::strategies()) {
     if (strategy->replays_trace || strategy == scenario.strategy) continue;
+    const bool is_there = strategy->framework == scenario.strategy->framework;
+    if (strategies == Strategies::framework && !is_there) continue;
     Candidate plain{Option::strategy, {{"training.strategy", std::string(strategy->name)}}};
     const auto& keys = strategy->keys;
     if (std::ranges::find(keys, "server_hosts", &settings::Key::name) != keys.end()) {
@@ -103,7 +141,7 @@ SearchAxis strategy_axis(const Scenario& scenario) {
           {"training.server_hosts", "beside_workers"});  // on the same machines
     }
     axis.push_back(plain);
-    add_tries(*strategy, plain, axis);
+    add_tries(*strategy, settings::Settings(keys), plain, axis);
   }
   return axis;
 }
@@ -111,32 +149,50 @@ SearchAxis strategy_axis(const Scenario& scenario) {
 // What the library can be told: NCCL_ALGO for NCCL, any algorithm of all-reduces for plans.
 SearchAxis collective_axis(const Scenario& scenario) {
   SearchAxis axis{{Option::collective, {}}};
+  const CollectiveSettings& given = scenario.collective;
   const auto add = [&](std::string_view library, std::string_view algorithm) {
     axis.push_back({Option::collective,
                     {{"collective.library", std::string(library)},
                      {"collective.algorithm", std::string(algorithm)}}});
   };
-  if (scenario.collective.library == cost::Library::plan) {
+  if (given.library == cost::Library::plan) {
     for (const auto& row : collectives::algorithms()) {
       if (row.collective != collectives::Collective::all_reduce) continue;
-      if (row.reduces == collectives::Reduces::endpoints) add("plan", row.name);
+      if (row.reduces != collectives::Reduces::endpoints || row.name == given.algorithm) continue;
+      add("plan", row.name);
     }
     return axis;
   }
-  for (const char* algorithm : {"auto", "ring", "tree"}) add("nccl", algorithm);
+  using cost::nccl::Algorithm;
+  constexpr std::pair<std::string_view, std::optional<Algorithm>> told[]{
+      {"auto", std::nullopt}, {"ring", Algorithm::ring}, {"tree", Algorithm::tree}};
+  for (const auto& [name, algorithm] : told) {
+    const bool is_there = given.library == cost::Library::nccl && given.nccl.algorithm == algorithm;
+    if (!is_there) add("nccl", name);
+  }
   return axis;
 }
 
-// bf16 has as many bytes.
-SearchAxis wire_axis(const Scenario& scenario) {
+// Layers whose times are given, and steps of traces, stay what they are.
+bool is_modelled(const Scenario& scenario) {
+  return scenario.network != nullptr && !scenario.traced;
+}
+
+// bf16 has as many bytes as fp16. Precisions that only some devices have are refused by others.
+SearchAxis precision_axis(const Scenario& scenario) {
   SearchAxis axis{{Option::wire_type, {}}};
   using workload::Precision;
-  const bool is_half =
-      scenario.precision == Precision::fp16 || scenario.precision == Precision::bf16;
-  if (is_half || scenario.training.wire_type) return axis;
-  axis.push_back({Option::wire_type,
-                  {{"workload.precision", fmt::format("{{compute: {}, gradient: fp16}}",
-                                                      workload::to_text(scenario.precision))}}});
+  const auto add = [&](Option option, std::string value) {
+    axis.push_back({option, {{"workload.precision", std::move(value)}}});
+  };
+  const Precision now = scenario.precision;
+  const bool is_half = now == Precision::fp16 || now == Precision::bf16;
+  if (!is_half && !scenario.training.wire_type) {
+    add(Option::wire_type, fmt::format("{{compute: {}, gradient: fp16}}", workload::to_text(now)));
+  }
+  if (!is_modelled(scenario) || is_half || now == Precision::amp) return axis;
+  if (now == Precision::fp32) add(Option::precision, "tf32");
+  add(Option::precision, "amp");
   return axis;
 }
 
@@ -150,6 +206,37 @@ SearchAxis accumulation_axis(const Scenario& scenario) {
   return axis;
 }
 
+SearchAxis axis_of(const TriedKey& tried, const Scenario& scenario) {
+  SearchAxis axis{{Option::setting, {}}};
+  for (const std::string_view value : tried.values) {
+    if (value.empty()) break;
+    if (scenario.strategy_settings.spelled(tried.key) == value) continue;
+    axis.push_back({Option::setting, {{path_of(tried), std::string(value)}}});
+  }
+  return axis;
+}
+
+// A measured step was measured with its checkpoints.
+SearchAxis checkpoints_axis(const Scenario& scenario) {
+  SearchAxis axis{{Option::checkpoints, {}}};
+  if (!is_modelled(scenario) || !scenario.assumptions.has(unmeasured_speed)) return axis;
+  const bool has_some = scenario.training.checkpoints != workload::Checkpoints{};
+  axis.push_back(
+      {Option::checkpoints, {{"training.activation_checkpointing", has_some ? "none" : "blocks"}}});
+  return axis;
+}
+
+SearchAxis batch_axis(const Scenario& scenario) {
+  SearchAxis axis{{Option::batch, {}}};
+  if (!is_modelled(scenario)) return axis;
+  for (const std::uint32_t times : {2U, 4U}) {
+    axis.push_back(
+        {Option::batch,
+         {{"workload.batch_per_gpu", std::to_string(times * scenario.workload.batch_per_gpu)}}});
+  }
+  return axis;
+}
+
 }  // namespace
 
 Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& along) {
@@ -157,13 +244,17 @@ Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& 
   std::vector<Choice> before;
   while (kept != before) {
     before = kept;
+    std::size_t later = 0;
+    for (const std::size_t axis : along) later += kept_most * (variants.axes()[axis].size() - 1);
     for (const std::size_t axis : along) {
+      later -= kept_most * (variants.axes()[axis].size() - 1);
       std::vector<Choice> tried = kept;
       for (Choice choice : kept) {
         for (choice[axis] = 0; choice[axis] < variants.axes()[axis].size(); ++choice[axis]) {
           tried.push_back(choice);
         }
       }
+      variants.predict(tried, later);
       kept = quickest(variants, tried);
     }
   }
@@ -171,12 +262,29 @@ Choice search(Variants& variants, Choice start, const std::vector<std::size_t>& 
 }
 
 bool alters_training(Option option) {
-  return option == Option::wire_type || option == Option::accumulation;
+  switch (option) {
+    case Option::bucket:
+    case Option::strategy:
+    case Option::collective:
+    case Option::setting:
+    case Option::checkpoints: return false;
+    case Option::wire_type:
+    case Option::accumulation:
+    case Option::precision:
+    case Option::batch: return true;
+  }
+  PACELINE_UNREACHABLE("an option outside the enumeration");
 }
 
-std::vector<SearchAxis> options_of(const Scenario& scenario) {
-  return {strategy_axis(scenario), collective_axis(scenario), wire_axis(scenario),
-          accumulation_axis(scenario)};
+std::vector<SearchAxis> options_of(const Scenario& scenario, Strategies strategies) {
+  std::vector<SearchAxis> axes{strategy_axis(scenario, strategies), collective_axis(scenario),
+                               precision_axis(scenario), accumulation_axis(scenario)};
+  for (const TriedKey& tried : scenario.strategy->tries) {
+    if (tried.is_combined) axes.push_back(axis_of(tried, scenario));
+  }
+  axes.push_back(checkpoints_axis(scenario));
+  axes.push_back(batch_axis(scenario));
+  return axes;
 }
 
 }  // namespace paceline::advise

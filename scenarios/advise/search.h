@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,14 +15,25 @@ namespace paceline::advise {
 using Settings = std::vector<ScenarioFile::Setting>;
 
 // What a change is about, and what else it changes.
-enum class Option { bucket, strategy, collective, wire_type, accumulation };
+enum class Option {
+  bucket,
+  strategy,
+  collective,
+  wire_type,
+  accumulation,
+  setting,  // of the strategy
+  checkpoints,
+  precision,
+  batch,
+};
 
 constexpr auto words_of(Option) {
-  return words_up_to<Option::accumulation>("bucket", "strategy", "collective",
-                                           "gradients on the wire", "accumulation");
+  return words_up_to<Option::batch>("bucket", "strategy", "collective", "gradients on the wire",
+                                    "accumulation", "strategy's setting", "checkpoints",
+                                    "precision", "batch");
 }
 
-// Whether training computes something else with it: gradients are rounded, or batches larger.
+// Whether training computes something else with it: numbers are rounded, or batches larger.
 [[nodiscard]] bool alters_training(Option option);
 
 struct Candidate {
@@ -32,9 +44,16 @@ struct Candidate {
 // Alternatives that a search tries one axis at a time. The first is the scenario as it is.
 using SearchAxis = std::vector<Candidate>;
 
-// What there is to try: the strategy's buckets, every other strategy with its own, the library's
-// algorithms, gradients of 16 bits, accumulation.
-[[nodiscard]] std::vector<SearchAxis> options_of(const Scenario& scenario);
+// Which strategies are tried beside the scenario's.
+enum class Strategies { framework, all };
+
+constexpr auto words_of(Strategies) { return words_up_to<Strategies::all>("framework", "all"); }
+
+// What there is to try: the strategy's buckets and other strategies with their own, the library's
+// algorithms, gradients of 16 bits and other precisions, accumulation; then settings of the
+// strategy, checkpoints and batches, an axis each. Nothing that the scenario has already.
+[[nodiscard]] std::vector<SearchAxis> options_of(const Scenario& scenario,
+                                                 Strategies strategies = Strategies::framework);
 
 // A candidate of each search axis, by index.
 using Choice = std::vector<std::size_t>;
@@ -42,25 +61,38 @@ using Choice = std::vector<std::size_t>;
 // Predictions of one point of a scenario with other settings, each made once.
 class Variants {
  public:
-  // `start` are the settings of the point. Throws InputError and BackendError.
+  // `start` are the settings of the point.
   Variants(std::string path, Settings start, std::vector<SearchAxis> axes, RunOptions options);
 
   [[nodiscard]] const std::vector<SearchAxis>& axes() const { return axes_; }
   [[nodiscard]] Settings settings_of(const Choice& choice) const;  // beyond those of the point
+  [[nodiscard]] Choice as_it_is() const { return Choice(axes_.size(), 0); }
 
-  // Settings that the scenario cannot take are refused. Throws BackendError and Stopped.
-  const Attempt& of(const Choice& choice);
-  // Samples a second; 0 of what is refused or does not fit its GPU.
-  [[nodiscard]] double throughput_of(const Choice& choice);
+  // Takes what is known already of the scenario as it is.
+  void take_as_it_is(Attempt made);
+  // Predicts those that are not, several at once. Settings that the scenario cannot take, and steps
+  // that do not fit their GPU, are refused before anything is simulated. `later`: how many more
+  // will be asked for at most, for progress. Throws BackendError, and Stopped; what was done by
+  // then is kept.
+  void predict(const std::vector<Choice>& choices, std::size_t later = 0);
 
-  [[nodiscard]] std::size_t predicted() const { return known_.size(); }
+  // Null: not predicted.
+  [[nodiscard]] const Attempt* find(const Choice& choice) const;
+  // Samples a second; 0 of what is refused, or was not predicted.
+  [[nodiscard]] double throughput_of(const Choice& choice) const;
+  [[nodiscard]] const std::map<Choice, Attempt>& all() const { return known_; }
 
  private:
+  [[nodiscard]] Attempt predicted(const Choice& choice) const;
+  void tell(std::size_t all) const;
+
   std::string path_;
   Settings start_;
   std::vector<SearchAxis> axes_;
   RunOptions options_;
   std::map<Choice, Attempt> known_;
+  std::mutex mutex_;  // of that, while several are predicted
+  Pace pace_;
 };
 
 // The best choice along one axis after the other from `start`, until nothing changes any more. The

@@ -8,6 +8,7 @@
 
 #include "models/uncertain/next.h"
 #include "scenarios/errors.h"
+#include "scenarios/process/stop_request.h"
 
 namespace paceline::capacity {
 namespace {
@@ -28,6 +29,25 @@ class Answering {
 
   Answer answer() {
     made_.aim = aim_of_job();
+    try {
+      search_for_all();
+    } catch (const Stopped&) {
+      made_.is_complete = false;
+      if (!made_.best && !made_.nearest) take_best_predicted();
+    }
+    find_what_would_win();
+    if (made_.best) settle(*made_.best);
+    if (made_.would_win) settle(*made_.would_win);
+    made_.setups = search_.setups();
+    made_.predicted = search_.predicted();
+    made_.refused = search_.refused();
+    return std::move(made_);
+  }
+
+ private:
+  using Allowed = std::function<bool(const Setup&, Pricing)>;
+
+  void search_for_all() {
     made_.best = find({aim_of_job(), job_.targets, asked()});
     if (made_.best) {
       find_others();
@@ -41,17 +61,14 @@ class Answering {
       }
     }
     find_front();
-    find_what_would_win();
-    if (made_.best) settle(*made_.best);
-    if (made_.would_win) settle(*made_.would_win);
-    made_.setups = search_.setups();
-    made_.predicted = search_.predicted();
-    made_.refused = search_.refused();
-    return std::move(made_);
   }
 
- private:
-  using Allowed = std::function<bool(const Setup&, Pricing)>;
+  void take_best_predicted() {
+    made_.best = row_of(search_.best_predicted({aim_of_job(), job_.targets, asked()}));
+    if (made_.best) return;
+    made_.nearest = row_of(search_.best_predicted({Aim::nearest, job_.targets, asked()}));
+    if (!made_.nearest) throw Stopped();
+  }
 
   [[nodiscard]] const Machine& machine(const Setup& setup) const {
     return job_.machines[setup.machine];
@@ -78,8 +95,9 @@ class Answering {
     };
   }
 
-  std::optional<Row> find(const Wanted& wanted) {
-    const auto plan = search_.best(wanted);
+  std::optional<Row> find(const Wanted& wanted) { return row_of(search_.best(wanted)); }
+
+  std::optional<Row> row_of(const std::optional<Plan>& plan) {
     if (!plan) return std::nullopt;
     return Row{*plan, *search_.promise(*plan, job_.targets)};
   }

@@ -46,9 +46,11 @@ struct Answer {
   std::optional<Row> would_win;
   std::vector<Settling> settling;  // of the best, and of what would win
   std::size_t setups = 0, predicted = 0, refused = 0;
+  bool is_complete = true;  // else stopped: the best of those that were predicted by then
 };
 
-// Throws what the predictor does.
+// When it is to stop (stop_request.h), of what was predicted by then. Throws what the predictor
+// does, Stopped only where nothing was predicted that can run.
 [[nodiscard]] Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
                                const Predictor& predictor);
 

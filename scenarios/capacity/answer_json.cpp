@@ -43,6 +43,7 @@ class JsonOfAnswer {
   void write(const Answer& answer) {
     json_.object([&] {
       json_.put("schema", "paceline.capacity/1");
+      json_.put("complete", answer.is_complete);
       write_job();
       put_row("best", answer.best);
       put_row("nearest", answer.nearest);

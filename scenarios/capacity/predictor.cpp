@@ -31,7 +31,9 @@ std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setup
     if (first_refusal_.empty()) first_refusal_ = made[i].refusal;
     known_.emplace_back(setups[i], std::move(made[i]));
   }
-  if (options_.progress) options_.progress({.done = known_.size(), .of = "setups"});
+  if (options_.progress) {
+    options_.progress({.done = known_.size(), .of = "plans predicted", .doing = "searching"});
+  }
   return speeds;
 }
 

@@ -44,14 +44,19 @@ Money cost_of(MoneyPerSecond rate, Seconds time) {
 }
 
 // What is to be least, and then next.
-using Rank = std::pair<double, double>;
-Rank rank(Aim aim, const Targets& targets, Seconds time, Money cost, SamplesPerSecond throughput) {
+std::pair<double, double> rank(Aim aim, const Targets& targets, Seconds time, Money cost,
+                               SamplesPerSecond throughput) {
   switch (aim) {
     case Aim::cheapest: return {cost.value(), time.value()};
     case Aim::fastest: return {time.value(), cost.value()};
     case Aim::nearest: return {excess(targets, time, cost, throughput), cost.value()};
   }
   PACELINE_UNREACHABLE("an aim outside the enumeration");
+}
+
+bool meets(const Wanted& wanted, Seconds time, Money cost, SamplesPerSecond throughput) {
+  return wanted.aim == Aim::nearest ||
+         (std::isfinite(time.value()) && excess(wanted.targets, time, cost, throughput) <= 1);
 }
 
 }  // namespace
@@ -267,28 +272,43 @@ Seconds Search::limit_time(const Plan& plan, const Speed& speed) const {
   return Finish(speed, job_.samples, losses(plan)).within(job_.probability);
 }
 
+void Search::consider(const Plan& plan, const Wanted& wanted, Found& found) {
+  const auto made = promise(plan, wanted.targets);
+  if (!made) return;
+  const auto& [limit, cost, throughput] =
+      std::tie(made->limit, made->limit_cost, made->limit_throughput);
+  if (!meets(wanted, limit, cost, throughput)) return;
+  // Losses may spoil the one where steps spoil the other.
+  if (wanted.aim != Aim::nearest && made->probability < job_.probability * (1 - 1e-6)) return;
+  const std::pair of_plan(rank(wanted.aim, wanted.targets, limit, cost, throughput), plan);
+  if (found.plan && of_plan >= found.least) return;
+  found = {plan, of_plan};
+}
+
+std::optional<Plan> Search::best_predicted(const Wanted& wanted) {
+  Found found;
+  for (const Bounded& one : plans_) {
+    const bool is_allowed = !wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing);
+    if (is_allowed && speeds_.contains(one.plan.candidate)) consider(one.plan, wanted, found);
+  }
+  return found.plan;
+}
+
 std::optional<Plan> Search::best(const Wanted& wanted) {
-  const auto meets = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
-    return wanted.aim == Aim::nearest ||
-           (std::isfinite(time.value()) && excess(wanted.targets, time, cost, throughput) <= 1);
-  };
-  const auto value = [&](Seconds time, Money cost, SamplesPerSecond throughput) {
-    return rank(wanted.aim, wanted.targets, time, cost, throughput);
-  };
   using Entry = std::tuple<Rank, Plan, bool>;  // at least; whether that is tight
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   const auto add = [&](const Bounded& one, bool is_tight) {
     if (!std::isfinite(one.time.value())) return;  // what never ends is no plan
-    if (!meets(one.time, one.cost, one.throughput)) return;
-    queue.emplace(value(one.time, one.cost, one.throughput), one.plan, is_tight);
+    if (!meets(wanted, one.time, one.cost, one.throughput)) return;
+    queue.emplace(rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput), one.plan,
+                  is_tight);
   };
   for (const Bounded& one : plans_) {
     if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) add(one, false);
   }
-  std::optional<Plan> found;
-  std::pair<Rank, Plan> least;
+  Found found;
   const auto may_be_best = [&] {
-    return !queue.empty() && (!found || std::get<Rank>(queue.top()) <= least.first);
+    return !queue.empty() && (!found.plan || std::get<Rank>(queue.top()) <= found.least.first);
   };
   while (may_be_best()) {
     StopRequest::check();
@@ -303,18 +323,9 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
       }
     }
     predict(next);
-    for (const Plan& plan : next) {
-      const auto made = promise(plan, wanted.targets);
-      if (!made || !meets(made->limit, made->limit_cost, made->limit_throughput)) continue;
-      // Losses may spoil the one where steps spoil the other.
-      if (wanted.aim != Aim::nearest && made->probability < job_.probability * (1 - 1e-6)) continue;
-      const std::pair of_plan(value(made->limit, made->limit_cost, made->limit_throughput), plan);
-      if (found && of_plan >= least) continue;
-      found = plan;
-      least = of_plan;
-    }
+    for (const Plan& plan : next) consider(plan, wanted, found);
   }
-  return found;
+  return found.plan;
 }
 
 }  // namespace paceline::capacity

@@ -125,6 +125,8 @@ class Search {
 
   // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
   [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
+  // Of those that were predicted.
+  [[nodiscard]] std::optional<Plan> best_predicted(const Wanted& wanted);
 
   // Predicted if it has not been; nullopt: it cannot run.
   [[nodiscard]] std::optional<Promise> promise(const Plan& plan, const Targets& targets);
@@ -147,6 +149,11 @@ class Search {
   [[nodiscard]] std::size_t setups() const { return grid_.candidates.size(); }
 
  private:
+  using Rank = std::pair<double, double>;  // what is to be least, and then next
+  struct Found {
+    std::optional<Plan> plan;
+    std::pair<Rank, Plan> least;
+  };
   struct Bounded {
     Plan plan;
     Seconds time;  // at least
@@ -158,6 +165,8 @@ class Search {
   [[nodiscard]] Bounded tightened(const Plan& plan);
   [[nodiscard]] Losses losses(const Plan& plan) const;
   void predict(std::span<const Plan> plans);
+  // Takes a plan that is better than what was found.
+  void consider(const Plan& plan, const Wanted& wanted, Found& found);
 
   const PlannedJob& job_;
   const Grid& grid_;

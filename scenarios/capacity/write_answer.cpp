@@ -54,10 +54,15 @@ class Writer {
 
   void write() {
     write_headline(out_, fmt::format("{}: {}", job_.name, question()));
+    if (!answer_.is_complete) {
+      line(fmt::format("unfinished: {} of {} plans were predicted; others may be better",
+                       answer_.predicted, in_thousands(static_cast<double>(answer_.setups))));
+    }
     if (answer_.best) {
       write_plan(*answer_.best);
     } else {
-      line(fmt::format("No plan meets that with {} probability. The nearest one:",
+      line(fmt::format("{} meets that with {} probability. The nearest one:",
+                       answer_.is_complete ? "No plan" : "None of these",
                        chance(job_.probability)));
       if (answer_.nearest) {
         write_plan(*answer_.nearest);
@@ -334,9 +339,9 @@ class Writer {
         "probability");
     const std::size_t machines = job_.machines.size() - grid_.left_out.size();
     remarks_.add_detail(fmt::format(
-        "search: {} plans on {}; {} were predicted in full, and no other can be better{}",
+        "search: {} plans on {}; {} were predicted in full{}{}",
         in_thousands(static_cast<double>(answer_.setups)), counted(machines, "machine"),
-        answer_.predicted,
+        answer_.predicted, answer_.is_complete ? ", and no other can be better" : "",
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
     add_left_out();
   }

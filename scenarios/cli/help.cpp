@@ -33,7 +33,8 @@ constexpr std::pair<std::string_view, std::string_view> codes[] = {
     {"2", "an option or an input is wrong; nothing was lost"},
     {"3", "the machine or the network failed: a rank died, a disk is full, memory ran out"},
     {"4", "paceline itself has a fault"},
-    {"128 + N", "signal N ended it; what was done by then is printed and written"},
+    {"128 + N",
+     "signal N, or --time-limit (N is 14), ended it; what was done by then is printed and written"},
 };
 
 std::string hint_of(std::string_view word, std::span<const std::string> known) {

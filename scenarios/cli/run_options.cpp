@@ -15,6 +15,8 @@
 #include <thread>
 
 #include "models/text/plain_text.h"
+#include "models/units/parse.h"
+#include "scenarios/cli/option_values.h"
 
 namespace paceline::cli {
 namespace {
@@ -109,6 +111,19 @@ TellProgress tell_on_terminal() {
   if (::isatty(STDERR_FILENO) != 1) return nullptr;
   const auto line = std::make_shared<ProgressLine>();
   return [line](const Progress& progress) { line->tell(progress); };
+}
+
+void TimeLimit::add_to(CommandOptions& app) {
+  app.in_group("Run").add_option(
+      "--time-limit", text,
+      "Stop after this time, such as 60s, with the best that was found by then.");
+}
+
+std::optional<Seconds> TimeLimit::parsed() const {
+  if (text.empty()) return std::nullopt;
+  const Seconds limit = quantity("--time-limit", text, parse_seconds);
+  if (limit <= Seconds(0)) throw InputError({"--time-limit"}, "is not above zero", "write 60s");
+  return limit;
 }
 
 void SharedOptions::add_settings_to(CommandOptions& app) {

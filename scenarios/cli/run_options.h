@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ namespace paceline::cli {
 
 // A progress line on standard error when that is a terminal; else nothing.
 [[nodiscard]] TellProgress tell_on_terminal();
+
+// --time-limit: after which a command is stopped as by a signal.
+struct TimeLimit {
+  std::string text;  // empty: none
+
+  void add_to(CommandOptions& app);
+  [[nodiscard]] std::optional<Seconds> parsed() const;  // throws InputError
+};
 
 struct SharedOptions {
   std::vector<std::string> settings;  // path=value

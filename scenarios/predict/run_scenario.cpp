@@ -100,9 +100,16 @@ class Run {
       refuse_too_many(scenario->cluster.ranks(), options_.force, {file_.path()});
       const auto prepared = points_.prediction(point);
       outcomes_.push_back(outcome_of(file_, *prepared));
+      if (options_.only_if_it_fits) refuse_too_large(outcomes_.back(), *scenario);
       times_.push_back(time_expected(prepared->point, options_.force, {file_.path()}));
       if (options_.check) cheapest_.look_at(point, prepared->point);
     }
+  }
+
+  void refuse_too_large(const PointOutcome& outcome, const Scenario& scenario) const {
+    if (!outcome.is_too_large()) return;
+    throw StrategyRefusal({file_.path()}, std::string(scenario.strategy->name),
+                          "needs " + memory_text(outcome) + " per GPU", "");
   }
 
   void predict_all() {

@@ -39,6 +39,9 @@ struct RunOptions {
   // Follow each rank (ResolvedPoint::each_rank), and simulate the CheapestPoint in SimGrid, too.
   bool check = false;
   TellProgress progress;
+  // Refuse a point that does not fit its GPU's memory, as its strategy would, before it is
+  // simulated.
+  bool only_if_it_fits = false;
   // Of the machine, in place of what the file's known points say of it; null: these.
   std::shared_ptr<const uncertain::Belief> belief = nullptr;
 };

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -27,7 +29,8 @@ std::array<struct sigaction, caught.size()> handlers_before{};
 
 extern "C" void ask_to_stop(int signal) {
   const int error = errno;
-  signal_that_came = signal;
+  int none = 0;
+  (void)signal_that_came.compare_exchange_strong(none, signal);  // the first counts
   const char byte = 0;
   (void)!::write(write_end, &byte, 1);
   // The next one ends the process.
@@ -37,7 +40,7 @@ extern "C" void ask_to_stop(int signal) {
 
 }  // namespace
 
-StopRequest::StopRequest() {
+StopRequest::StopRequest(std::optional<Seconds> limit) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     throw BackendError("paceline", std::string("no pipe for signals: ") + std::strerror(errno));
@@ -53,9 +56,36 @@ StopRequest::StopRequest() {
     if (handlers_before[i].sa_handler != SIG_IGN)
       ::sigaction(caught[i], &action, nullptr);  // of nohup
   }
+  if (limit) begin(*limit);
+}
+
+void StopRequest::begin(Seconds limit) {
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, &alarm_before_);
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGALRM;
+  timer_t timer{};
+  if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
+    throw BackendError("paceline", std::string("no timer: ") + std::strerror(errno));
+  }
+  timer_ = timer;
+  constexpr double nanoseconds = 1e9;
+  constexpr double longest = 1e9;  // thirty years
+  const double whole = std::floor(std::min(limit.value(), longest));
+  itimerspec at{};
+  at.it_value.tv_sec = static_cast<std::time_t>(whole);
+  at.it_value.tv_nsec = static_cast<long>(std::min(limit.value() - whole, 0.999) * nanoseconds);
+  ::timer_settime(timer, 0, &at, nullptr);
 }
 
 StopRequest::~StopRequest() {
+  if (timer_) {
+    ::timer_delete(*timer_);
+    ::sigaction(SIGALRM, &alarm_before_, nullptr);
+  }
   for (std::size_t i = 0; i < caught.size(); ++i)
     ::sigaction(caught[i], &handlers_before[i], nullptr);
   ::close(read_end.exchange(-1));

@@ -43,7 +43,8 @@ class Sweep {
     const auto crew = crew_maker()(job, request_.jobs);
     Cursor cursor(grids_, request_.shard);
     summary_.asked = cursor.points();
-    begun_ = written_ = Clock::now();
+    pace_ = {};
+    written_ = Clock::now();
     while (!all_seen_ || !given_.empty()) {
       try {
         StopRequest::check();
@@ -160,16 +161,10 @@ class Sweep {
 
   void tell() {
     if (!request_.progress) return;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
     const std::uint64_t done = seen_ - given_.size() - waiting_.size();
-    Progress progress{.done = done, .all = summary_.asked};
-    if (seconds > 1 && done_here_ > 0) {
-      const double rate = static_cast<double>(done_here_) / seconds;
-      const auto left = static_cast<double>(summary_.asked - done);
-      progress.pace =
-          fmt::format("{:.{}f} a second, {:.0f} s left", rate, rate < 10 ? 1 : 0, left / rate);
-    }
-    request_.progress(progress);
+    request_.progress({.done = done,
+                       .all = summary_.asked,
+                       .pace = pace_.in_words(done_here_, summary_.asked - done)});
   }
 
   [[nodiscard]] const Grid& grid_of(const Task& task) const { return *grids_[task.file]; }
@@ -184,7 +179,8 @@ class Sweep {
   std::set<PointKey> open_;              // given, or waiting to be written
   std::vector<PlacedRow> waiting_;
   std::vector<Task> waiting_tasks_;
-  Clock::time_point written_, begun_;
+  Clock::time_point written_;
+  Pace pace_;
   std::uint64_t seen_ = 0, done_here_ = 0;
 };
 

@@ -43,7 +43,8 @@ def measured(testbed, file, settings):
 
 def suggestions(testbed, file):
     """Settings, of each suggestion that leaves training as it is; where there is none, of what is there."""
-    out = subprocess.run([os.path.join(testbed.programs, "paceline"), "advise", file, "--json", "-", "--quiet"],
+    out = subprocess.run([os.path.join(testbed.programs, "paceline"), "advise", file, "--strategies", "all", "--json", "-",
+                          "--quiet"],
                          capture_output=True, text=True, check=True).stdout
     return [one["settings"] for one in json.loads(out)["suggestions"] if not one["alters_training"]] or [[]]
 

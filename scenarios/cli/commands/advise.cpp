@@ -6,6 +6,7 @@
 
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common_options.h"
+#include "scenarios/cli/option_values.h"
 #include "scenarios/cli/result_output.h"
 #include "scenarios/cli/run_options.h"
 #include "scenarios/process/stop_request.h"
@@ -17,14 +18,17 @@ struct Options {
   std::string scenario;
   ResultOutput output;
   std::uint32_t gpus = 0;  // 0: not given
+  std::string strategies{to_text(advise::Strategies::framework)};
+  TimeLimit limit;
   SharedOptions shared;
 };
 
 int run(Options& options) {
   const auto gpus = options.gpus > 0 ? std::optional(options.gpus) : std::nullopt;
-  const StopRequest stop;
+  const auto strategies = word<advise::Strategies>("--strategies", options.strategies);
+  const StopRequest stop(options.limit.parsed());
   const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
-                                     options.shared.run_options());
+                                     strategies, options.shared.run_options());
   options.output.write(advice);
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
@@ -39,6 +43,12 @@ Action attach_advise(CommandOptions& app) {
   app.add_option("--gpus", options->gpus,
                  "Analyse this number of GPUs (default: the last value of sweep.gpus).")
       .in_range(1, 1'000'000);
+  app.add_option(
+         "--strategies", options->strategies,
+         "Try the strategies of the scenario's framework (framework, the default), or those "
+         "of all frameworks (all).")
+      .suggests({"framework", "all"});
+  options->limit.add_to(app);
   options->shared.add_to(app);
   options->output.add_json_to(app, "the advice");
   options->output.report.add_assumptions_to(app);

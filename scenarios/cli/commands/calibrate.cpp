@@ -146,10 +146,22 @@ void write_fit(collectives::Collective collective, const cost::CollectiveFit& fi
   }
 }
 
+// What is being fitted, and how often something was before.
+struct FitProgress {
+  TellProgress told;
+  std::size_t done = 0;
+
+  void tell(const std::string& to_what) {
+    if (told) told({.done = done, .of = "fits", .doing = "fitting " + to_what});
+    ++done;
+  }
+};
+
 // How a fit to the smaller groups (two or more) would have predicted the largest, as people want to
 // know of one that is larger still. Says nothing where a fit cannot tell.
 void write_largest_left_out(collectives::Collective collective, const std::vector<LogTable>& tables,
-                            const std::optional<CalibratedMachine>& machine) {
+                            const std::optional<CalibratedMachine>& machine,
+                            FitProgress& progress) {
   std::set<std::uint32_t> groups;
   for (const LogTable& table : tables) {
     if (table.shape.collective == collective) groups.insert(table.shape.ranks());
@@ -163,7 +175,11 @@ void write_largest_left_out(collectives::Collective collective, const std::vecto
     (table.shape.ranks() == largest ? left_out : rest).push_back(table);
   }
   try {
-    const LogSummary found = summarise(validate_logs(calibrate(rest, machine), left_out));
+    const LogSummary found = [&] {
+      const ProgressEnd end(progress.told);
+      progress.tell(fmt::format("{} without {} GPUs", to_text(collective), largest));
+      return summarise(validate_logs(calibrate(rest, machine), left_out));
+    }();
     fmt::print(std::cout,
                "  fitted without the {} GPUs, it predicts them within {:.1f}% (largest {:.0f}%), "
                "{:.0f}% of sizes inside their 90 % intervals\n",
@@ -307,10 +323,17 @@ int run(Options& options) {
   check(options);
   const MeasuredFiles files = read_measured_files(options.those(false), options.parsed());
   const auto& tables = files.logs;
-  Calibration calibration = calibrate(tables, options.machine(tables));
-  calibration.links = calibrate_links(files.links);
-  for (const std::string& path : options.those(true)) {
-    calibration.learnt.push_back(learn(path, options.shared, options.all_rows));
+  FitProgress progress{options.shared.run_options().progress};
+  Calibration calibration;
+  {
+    const ProgressEnd end(progress.told);
+    if (!tables.empty()) progress.tell(counted(tables.size(), "log"));
+    calibration = calibrate(tables, options.machine(tables));
+    calibration.links = calibrate_links(files.links);
+    for (const std::string& path : options.those(true)) {
+      progress.tell(path);
+      calibration.learnt.push_back(learn(path, options.shared, options.all_rows));
+    }
   }
   expect_one_kind(calibration.learnt);
   if (!options.output.is_standard_output()) {
@@ -323,7 +346,7 @@ int run(Options& options) {
     }
     for (const auto& [collective, fit] : calibration.fits) {
       write_fit(collective, fit, calibration, tables);
-      write_largest_left_out(collective, tables, calibration.machine);
+      write_largest_left_out(collective, tables, calibration.machine, progress);
     }
     if (!calibration.links.empty() && !calibration.sources.empty()) std::cout << '\n';
     for (const auto& [place, link] : calibration.links) write_link(place, link);

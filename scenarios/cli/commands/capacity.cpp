@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "scenarios/capacity/answer.h"
@@ -14,14 +16,16 @@ namespace capacity_command {
 struct Options {
   std::string job;
   ResultOutput output;
+  TimeLimit limit;
   SharedOptions shared;
 };
 
 int run(Options& options) {
-  const StopRequest stop;
+  const StopRequest stop(options.limit.parsed());
   const PlannedJob job = load_job(options.job, options.shared.parsed_settings());
   RunOptions run_options = options.shared.run_options();
   const ProgressEnd end(run_options.progress);
+  if (run_options.progress) run_options.progress({.of = "plans", .doing = "listing what there is"});
   const capacity::Grid grid = capacity::grid_of(job, unconditioned_belief().priors());
   capacity::Predictor predictor(job, run_options);
   capacity::Search search(
@@ -34,6 +38,9 @@ int run(Options& options) {
       },
       [&](std::ostream& out) { write_json(out, job, grid, answer, predictor); }, job.name,
       job.text);
+  if (!answer.is_complete) {
+    return say_stopped(fmt::format("{} of {} plans", answer.predicted, answer.setups));
+  }
   return answer.best ? exit_done : exit_check_failed;
 }
 
@@ -46,6 +53,7 @@ Action attach_capacity(CommandOptions& app) {
                  "The job file (YAML, schema paceline.job/1), or the name of a shipped one.")
       .required()
       .reads_files(files::shipped_job_folder);
+  options->limit.add_to(app);
   options->shared.add_but_known_to(app);
   options->output.add_to(app, "the plan");
   return [options] { return run(*options); };

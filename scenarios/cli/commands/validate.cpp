@@ -163,11 +163,19 @@ ValidatedScenarios validated(const Options& options, const Settings& more,
   settings.insert(settings.end(), more.begin(), more.end());
   ValidatedScenarios made;
   Validation& validation = made.validation;
+  const auto scenarios = std::ranges::count_if(options.inputs, is_scenario);
+  RunOptions of_file = run_options;
+  if (run_options.progress && scenarios > 1) {
+    of_file.progress = [&](Progress progress) {
+      progress.pace = fmt::format("scenario {} of {}", validation.scenarios + 1, scenarios);
+      run_options.progress(progress);
+    };
+  }
   try {
     for (const std::string& path : options.inputs) {
       if (!is_scenario(path)) continue;
       const auto file = ScenarioFile::read(path, settings);
-      const int failed = add_rows(file, run_scenario(file, run_options), validation);
+      const int failed = add_rows(file, run_scenario(file, of_file), validation);
       made.exit_code = std::max(made.exit_code, failed);
     }
   } catch (const Stopped&) {

@@ -131,6 +131,26 @@ TEST(Gain, SharesWhatBothAreOffBy) {
   EXPECT_NEAR(other.low, 2 / apart - 1, 1e-12);
 }
 
+// The speed of a GPU in one precision says nothing of that in another, on either side.
+TEST(Gain, DoesNotShareWhatDiffersBetweenBoth) {
+  constexpr auto compute = static_cast<std::size_t>(uncertain::Unknown::compute);
+  uncertain::Believed believed;
+  believed.lows[compute] = -0.3;
+  believed.highs[compute] = 0.4;
+  PointOutcome before = predicted(2, believed), after = predicted(1, believed);
+  before.predicted->response.place.compute = after.predicted->response.place.compute = 0.2;
+  before.predicted->response.place.computes = "fp32";
+  after.predicted->response.place.computes = "amp";
+  const Gain apart = gain_of(before, after, false);
+  EXPECT_NEAR(apart.high, 2 * std::exp(0.5) - 1, 1e-12);
+  EXPECT_NEAR(apart.low, 2 * std::exp(-0.5) - 1, 1e-12);
+  EXPECT_EQ(apart.hangs_on, uncertain::Unknown::compute);
+  after.predicted->response.place.computes = "fp32";
+  const Gain alike = gain_of(before, after, false);
+  EXPECT_NEAR(alike.low, 1, 1e-12);
+  EXPECT_NEAR(alike.high, 1, 1e-12);
+}
+
 json advice_on(const std::string& text, std::vector<std::string> arguments = {}) {
   const test::Folder folder;
   folder.write("scenario.yaml", text);
@@ -187,6 +207,43 @@ TEST(Advise, GivesCommandsThatPredictTheSame) {
     EXPECT_LE(one.at("gain").at("throughput"), before);
     before = one.at("gain").at("throughput");
   }
+}
+
+// Steps of a GPU in bf16 that nobody measured may take any time that fp32's do not tell, but on the
+// same GPU both have what else a description leaves open.
+TEST(Advise, AsksToMeasureWhatAGainHangsOn) {
+  const test::Folder folder;
+  folder.write("scenario.yaml",
+               "schema: paceline/1\nname: a\n"
+               "workload: {model: resnet50, batch_per_gpu: 64, precision: tf32, device: "
+               "a100-sxm4-40gb, single_gpu_throughput: 800 samples/s}\n"
+               "cluster: {preset: dgx-a100}\ngpus: 8\ntraining: {strategy: ddp}\n");
+  const auto ended = test::paceline({"advise", "scenario.yaml", "--json", "a.json"}, folder.path());
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  const json advice = json::parse(test::text_of(folder.path() / "a.json"));
+  bool has_question = false;
+  for (const json& one : advice.at("suggestions")) {
+    const bool may_be_nothing = one.at("gain").at("low") <= 0;
+    EXPECT_EQ(one.at("measure_first").is_string(), may_be_nothing) << one;
+    has_question |= may_be_nothing && one.at("option") == "precision";
+  }
+  EXPECT_TRUE(has_question) << advice;
+  EXPECT_NE(ended.out.find("\nmay gain nothing; measure first: a step of one GPU with this "
+                           "(workload.single_gpu_throughput):\n  precision: precision=amp "),
+            std::string::npos)
+      << ended.out;
+}
+
+TEST(Advise, TriesOtherFrameworksWhereTheyAreAsked) {
+  const std::string text = changed(pair_of_nodes, "bulk_synchronous", "ddp");
+  const int of_framework = advice_on(text).at("variants");
+  const int of_all = advice_on(text, {"--strategies", "all"}).at("variants");
+  EXPECT_GT(of_all, of_framework);
+  const test::Folder folder;
+  folder.write("scenario.yaml", small_scenario);
+  test::expect_refused(
+      test::paceline({"advise", "scenario.yaml", "--strategies", "some"}, folder.path()),
+      "paceline: --strategies: \"some\" is not known; known: framework, all");
 }
 
 TEST(Advise, TakesTheGpusThatAreAsked) {

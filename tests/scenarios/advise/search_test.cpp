@@ -57,25 +57,26 @@ TEST_P(SearchOf, FindsTheBestOfTheGridWithinOnePercent) {
   const auto& [name, cluster, training, collective] = GetParam();
   const std::string path =
       folder.write("scenario.yaml", scenario_of(cluster, training, collective));
-  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0));
-  Variants variants(path, {}, axes, {});
-  const Choice found = search(variants, Choice(axes.size(), 0), {0, 1, 2, 3});
-  const std::size_t looked_at = variants.predicted();
-  double best = 0;
-  std::size_t count = 1;
-  for (const SearchAxis& axis : axes) count *= axis.size();
-  for (std::size_t number = 0; number < count; ++number) {
-    Choice choice;
-    std::size_t rest = number;
-    for (const SearchAxis& axis : axes) {
-      choice.push_back(rest % axis.size());
-      rest /= axis.size();
+  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0), Strategies::all);
+  RunOptions two_at_once;
+  two_at_once.jobs = 2;
+  Variants variants(path, {}, axes, two_at_once);
+  const std::vector<std::size_t> along{0, 1, 2, 3};
+  const Choice found = search(variants, variants.as_it_is(), along);
+  const std::size_t looked_at = variants.all().size();
+  std::vector<Choice> grid{variants.as_it_is()};
+  for (const std::size_t axis : along) {
+    const std::vector<Choice> before = grid;
+    for (Choice choice : before) {
+      while (++choice[axis] < axes[axis].size()) grid.push_back(choice);
     }
-    best = std::max(best, variants.throughput_of(choice));
   }
+  variants.predict(grid);
+  double best = 0;
+  for (const Choice& choice : grid) best = std::max(best, variants.throughput_of(choice));
   EXPECT_GE(variants.throughput_of(found), 0.99 * best);
-  EXPECT_LT(looked_at, count / 2);
-  EXPECT_GT(best, variants.throughput_of(Choice(axes.size(), 0)));
+  EXPECT_LT(looked_at, grid.size() / 2);
+  EXPECT_GT(best, variants.throughput_of(variants.as_it_is()));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -96,9 +97,30 @@ TEST(Search, ChangesNothingForNothing) {
   const std::string path = folder.write(
       "scenario.yaml",
       scenario_of("{gpus_per_node: 1}", "{strategy: ddp, optimizer: {time: 0ms}}", "{}"));
-  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0));
+  const auto axes = options_of(ScenarioFile::read(path, {}).scenario(0), Strategies::all);
   Variants variants(path, {}, axes, {});
-  EXPECT_EQ(search(variants, Choice(axes.size(), 0), {0, 1, 2, 3}), Choice(axes.size(), 0));
+  EXPECT_EQ(search(variants, variants.as_it_is(), {0, 1, 2, 3}), variants.as_it_is());
+}
+
+// 8 billion parameters, gradients, copies and states of 2, 2, 4 and 8 bytes are 128 GB.
+TEST(Search, SimulatesNothingThatDoesNotFit) {
+  const test::Folder folder;
+  const std::string path = folder.write(
+      "scenario.yaml",
+      "schema: paceline/1\nname: large\n"
+      "workload: {model: llama-3-8b, sequence: 4096, batch_per_gpu: 1, precision: bf16, device: "
+      "h100-sxm5-80gb}\n"
+      "cluster: {preset: dgx-h100}\ngpus: 256\n"
+      "training: {strategy: fsdp, wrap: blocks, optimizer: {kind: adam, fp32_master: true}}\n");
+  const std::vector<SearchAxis> axes{
+      {{Option::strategy, {}}, {Option::strategy, {{"training.strategy", "ddp"}}}}};
+  Variants variants(path, {}, axes, {});
+  variants.predict({{1}});
+  const Attempt* const made = variants.find({1});
+  ASSERT_NE(made, nullptr);
+  EXPECT_FALSE(made->outcome);
+  EXPECT_NE(made->refusal.find(" of 80.0GiB per GPU"), std::string::npos) << made->refusal;
+  EXPECT_EQ(variants.throughput_of({1}), 0);
 }
 
 }  // namespace

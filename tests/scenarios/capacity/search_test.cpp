@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "models/stats/student.h"
+#include "scenarios/capacity/answer.h"
+#include "scenarios/process/stop_request.h"
 #include "tests/scenarios/capacity/against_oracle.h"
 
 namespace paceline::capacity {
@@ -158,6 +161,35 @@ TEST(Search, FindsTheCheapestWhereABudgetIsNothing) {
   EXPECT_LT(predicted, made.grid.candidates.size());
   EXPECT_EQ(nearest, search.best({Aim::cheapest, {}, {}}));
   EXPECT_EQ(made.predicted, predicted);
+}
+
+// Stopped while it looks for the best: of what was predicted by then, as the best of the whole grid
+// is among the first; and nothing of what was not.
+TEST(Answer, IsOfWhatWasPredictedUntilItWasStopped) {
+  Made made("20 USD/h", "target: {deadline: 100d}\n");
+  Predictor predictor(made.job, {});
+  const auto answered = [&](std::size_t calls_most) {
+    std::size_t calls = 0;
+    Search search(
+        made.job, made.grid,
+        [&](const capacity::Setup& one) { return predictor.step_at_least(one); },
+        [&](std::span<const capacity::Setup> setups) {
+          if (calls++ == calls_most) throw Stopped();
+          return predictor.speeds(setups);
+        });
+    return answer_of(made.job, made.grid, search, predictor);
+  };
+  EXPECT_THROW(answered(0), Stopped);
+  const Answer whole = answered(1'000'000), part = answered(1);
+  EXPECT_TRUE(whole.is_complete);
+  EXPECT_FALSE(part.is_complete);
+  EXPECT_LT(part.predicted, whole.predicted);
+  ASSERT_TRUE(part.best);
+  EXPECT_GE(part.best->promise.limit_cost, whole.best->promise.limit_cost);
+  std::ostringstream out;
+  write_answer(out, made.job, made.grid, part, predictor, {});
+  EXPECT_NE(out.str().find(fmt::format("\nunfinished: {} of ", part.predicted)), std::string::npos);
+  EXPECT_EQ(out.str().find("no other can be better"), std::string::npos);
 }
 
 // Servers are one more host for each node there, and stand in no catalogue.

@@ -68,6 +68,20 @@ TEST(ProgressLine, IsOnTerminalsAndGoneAtTheEnd) {
   EXPECT_EQ(test::run_program(command, folder.path()).err, "");
 }
 
+TEST(ProgressLine, SaysWhatAdviseDoes) {
+  const test::Folder folder;
+  folder.write("scenario.yaml", std::string(test::small_scenario));
+  const std::string text = on_terminal({PACELINE_BINARY, "advise", "scenario.yaml"}, folder.path());
+  EXPECT_NE(text.find("\r\033[K0 variants; the scenario as it is: 0s"), std::string::npos) << text;
+  EXPECT_NE(text.find(" variants", text.find("\r\033[K2/")), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
+}
+
+TEST(Pace, SaysNothingBeforeItCanTell) {
+  EXPECT_EQ(Pace().in_words(0, 5), "");
+  EXPECT_EQ(Pace().in_words(3, 5), "");
+}
+
 TEST(Columns, SayHowWideTablesAre) {
   const test::Folder folder;
   folder.write("scenario.yaml", test::small_scenario);

@@ -111,6 +111,21 @@ TEST_F(StoppedCommand, AdviseKeepsWhatLimitsTheStep) {
   EXPECT_NE(out.find("limited by"), std::string::npos);
 }
 
+// The first step takes milliseconds, the next one hangs.
+TEST_F(StoppedCommand, AdviseKeepsThemAtItsTimeLimit) {
+  hang_after(4);
+  const Ended ended =
+      run_program({(folder_.path() / "paceline").string(), "advise", "scenario.yaml", "--jobs", "1",
+                   "--time-limit", "3s", "--json", "result.json"},
+                  folder_.path());
+  EXPECT_EQ(ended.signal, SIGALRM);
+  EXPECT_NE(ended.out.find("unfinished)"), std::string::npos) << ended.out;
+  const json result = json::parse(text_of(folder_.path() / "result.json"));
+  EXPECT_EQ(result.at("complete"), false);
+  EXPECT_EQ(ended.err, "paceline: stopped by --time-limit; done: " +
+                           std::to_string(result.at("variants").get<int>()) + " variants\n");
+}
+
 TEST_F(StoppedCommand, ClaimsKeepsThoseThatWerePutToTheTestWhole) {
   for (const char* name : {"first", "second"}) {
     folder_.write(std::string(name) + ".yaml",
