@@ -9,13 +9,13 @@
 #include <ostream>
 #include <utility>
 
-#include "models/stats/interval_set.h"
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
 #include "models/uncertain/covariance.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/import/shell_word.h"
+#include "scenarios/outcome/step_terms.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/predict/measure_next.h"
 #include "scenarios/process/stop_request.h"
@@ -25,64 +25,6 @@
 
 namespace paceline::advise {
 namespace {
-
-using training::OperationKind;
-
-constexpr const char* compute_part = "forward and backward";
-constexpr const char* exposed_part = "exposed communication";
-
-using Busy = stats::IntervalSet<Seconds>;
-
-bool is_launch(const Span& span) { return span.operation.kind == OperationKind::launch; }
-
-bool computes(const Span& span, const std::vector<training::Lane>& lanes) {
-  return lanes[span.operation.lane].kind == training::LaneKind::compute && !is_launch(span);
-}
-
-// When any of these goes on.
-template <class Counts>
-Busy busy_times(const std::vector<Span>& spans, const Counts& counts) {
-  std::vector<Busy::Interval> busy;
-  for (const Span& span : spans) {
-    if (counts(span)) busy.push_back({span.start(), span.end()});
-  }
-  return Busy(std::move(busy));
-}
-
-Seconds idle_within(const Busy& busy, const Span& span) {
-  Seconds idle = span.duration();
-  for (const Busy::Interval& one : busy.intervals()) {
-    const Seconds start = std::max(one.start, span.start()), end = std::min(one.end, span.end());
-    if (end > start) idle = idle - (end - start);
-  }
-  return std::max(idle, Seconds(0));
-}
-
-// By which of them time counts in which several go on: the first of these.
-constexpr std::array compute_parts{compute_part, "optimizer", "copies", "input"};
-
-std::size_t part_of(OperationKind kind) {
-  switch (kind) {
-    case OperationKind::optimizer: return 1;
-    case OperationKind::copy: return 2;
-    case OperationKind::input: return 3;
-    default: return 0;
-  }
-}
-
-// Together as long as compute is busy. What an engine copies on the lane of its calls is
-// communication, as the totals of a step have it.
-void divide_compute(const std::vector<Span>& spans, const std::vector<training::Lane>& lanes,
-                    std::map<std::string, Seconds>& times) {
-  Seconds before;
-  for (std::size_t part = 0; part < compute_parts.size(); ++part) {
-    const Seconds with = busy_times(spans, [&](const Span& span) {
-                           return computes(span, lanes) && part_of(span.operation.kind) <= part;
-                         }).length();
-    times[compute_parts[part]] = with - before;
-    before = with;
-  }
-}
 
 std::string command_of(const std::string& path, const Settings& point, const Settings& changes) {
   // A change takes the place of the point's own value: a path may be set once.
@@ -251,13 +193,15 @@ constexpr int memory = 5, measure_next = 4, widest = 3, skew = 2, host = 1;
 void write_step(std::ostream& out, const Advice& advice) {
   const PointOutcome& outcome = advice.outcome;
   const Seconds step = outcome.predicted->totals.step;
-  write_headline(out, fmt::format("{}, {}{}{}", advice.name, counted(outcome.gpus, "GPU"),
-                                  advice.point.empty() ? "" : ": ", in_words(advice.point)));
+  write_headline(out,
+                 fmt::format("{}, {}{}{}", advice.name, counted(outcome.gpus, "GPU"),
+                             advice.point.empty() ? "" : ": ", in_words(advice.point)),
+                 {outcome.losses ? losses_in_words(outcome) : ""});
   write_line(out, fmt::format("step {} ({} to {}), {} samples/s, speedup {:.2f}; limited by {}",
                               to_text(step), to_text(outcome.predicted->interval.low),
                               to_text(outcome.predicted->interval.high),
                               in_digits(outcome.predicted_throughput()),
-                              outcome.predicted_speedup(), advice.limits.limit()));
+                              outcome.predicted_speedup(), advice.limits.by));
   out << '\n';
   TextTable table({"part of the step", "time", "share"}, 1);
   for (const StepPart& part : advice.limits.parts) {
@@ -373,49 +317,37 @@ void write_questions(std::ostream& out, const Advice& advice) {
 
 }  // namespace
 
-std::string Limits::limit() const {
-  if (parts.empty()) return "nothing";
-  return parts.front().name == compute_part ? "compute" : parts.front().name;
-}
-
 Limits limits_of(const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
-  const auto spans =
-      spans_of(predicted.trace, *std::ranges::max_element(predicted.trace.classes, {}, end_of));
-  const auto& lanes = predicted.trace.program.lanes;
-  const auto busy = busy_times(spans, [&](const Span& span) { return computes(span, lanes); });
-  const auto other = busy_times(spans, [](const Span& span) { return !is_launch(span); });
-  const auto all = busy_times(spans, [](const Span&) { return true; });
+  const Seconds step = predicted.totals.step;
+  const Timeline timeline =
+      timeline_of(predicted.trace, predicted.alone->point.cluster.gpus_per_node);
+  const StepTerms terms = terms_of(outcome, timeline);
   Limits limits;
   if (outcome.memory) limits.memory = outcome.memory->total();
   limits.device_memory = outcome.device_memory;
-  std::map<std::string, Seconds> times;
-  divide_compute(spans, lanes, times);
-  const Seconds host = all.length() - other.length();
-  for (const Span& span : spans) {
-    if (is_launch(span)) {
-      limits.launches += span.duration();
-    } else if (span.call() != nullptr) {
-      ++limits.call_count;
-      const Seconds exposed = idle_within(busy, span);
-      if (exposed == Seconds(0)) continue;
-      limits.calls.push_back({span.operation.name, span.size(), span.duration(), exposed});
+  limits.launches = terms.launches;
+  std::map<TermKind, Seconds> times;
+  for (const StepTerm& term : terms.terms) {
+    times[term.part] += term.time;
+    if (term.part != TermKind::exposed_call) continue;
+    const training::Operation& call = predicted.trace.program.operations[term.operation];
+    const training::Interval& ran = timeline.members->intervals[term.operation];
+    limits.calls.push_back({call.name, call_of(call)->size(), ran.end - ran.start, term.time});
+  }
+  limits.call_count = limits.calls.size() + terms.hidden_calls;
+  constexpr double shown_from = 1e-6, lost_from = 0.01;  // of the step; less is rounding, nothing
+  if (predicted.compute_spread > step * shown_from) limits.skew = predicted.compute_spread;
+  for (const auto& [kind, time] : times) {
+    if (std::abs(time / step) > shown_from) {
+      limits.parts.push_back({std::string(to_text(kind)), time});
     }
-  }
-  const StepTotals& totals = predicted.totals;
-  times[exposed_part] = totals.exposed_communication;
-  times["host"] = host;
-  times["waiting"] = totals.step - totals.compute - totals.exposed_communication - host;
-  constexpr double shown_from = 1e-6;  // of the step; less is rounding
-  if (predicted.compute_spread > totals.step * shown_from) {
-    limits.skew = predicted.compute_spread;
-  }
-  for (const auto& [name, time] : times) {
-    if (time > totals.step * shown_from) limits.parts.push_back({name, time});
   }
   const auto longest_first = [](const auto& a, const auto& b) { return a > b; };
   std::ranges::stable_sort(limits.parts, longest_first, &StepPart::time);
   std::ranges::stable_sort(limits.calls, longest_first, &ExposedCall::exposed);
+  const bool loses = outcome.losses && outcome.losses->all() > step * lost_from;
+  limits.by = loses ? to_text(outcome.losses->parts.front().kind) : "one GPU's step";
   return limits;
 }
 
@@ -525,7 +457,7 @@ constexpr auto fields_of(const ExposedCall*) {
 }
 
 constexpr auto fields_of(const Limits*) {
-  return Fields(field("by", &Limits::limit), field("parts", &Limits::parts),
+  return Fields(field("by", &Limits::by), field("parts", &Limits::parts),
                 field("exposed_calls", &Limits::calls), field("calls", &Limits::call_count),
                 field("compute_spread_s", &Limits::skew), field("memory_bytes", &Limits::memory),
                 field("device_bytes", &Limits::device_memory));

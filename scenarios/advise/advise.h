@@ -12,16 +12,13 @@
 
 namespace paceline::advise {
 
-// A part of a step, of the rank that ends last.
+// A part of a step, of the rank that ends last: terms of one kind (scenarios/outcome/step_terms.h).
 struct StepPart {
-  std::string name;  // forward and backward, optimizer, copies (beside compute; those of an engine,
-                     // on the lane of its calls, are communication), input, exposed
-                     // communication, host (launches while neither compute nor communication goes
-                     // on), waiting
+  std::string name;
   Seconds time;
 };
 
-// A collective call, and how much of the time in which it is in flight compute is idle.
+// A collective call, and how much of the time in which it is in flight nothing hides it.
 struct ExposedCall {
   std::string name;
   Bytes size;
@@ -36,8 +33,8 @@ struct Limits {
   Seconds skew;      // of compute: the slowest rank's over the quickest's; 0 where it is rounding
   std::optional<Bytes> memory, device_memory;
 
-  // "compute" where most of the step is that, else the name of the longest other part.
-  [[nodiscard]] std::string limit() const;
+  // The largest part of what several GPUs lose; one GPU's step where they lose next to nothing.
+  std::string by;
 };
 
 // Precondition: the outcome has its prediction, with its trace.

@@ -67,7 +67,7 @@ enum class TermKind {
 constexpr auto words_of(TermKind) {
   return words_up_to<TermKind::idle>(
       "input", "forward and backward", "copies", "optimizer", "slowest rank", "contention",
-      "measured rows", "exposed communication", "copies of the engine", "waiting for other ranks",
+      "measured rows", "exposed communication", "copies beside compute", "waiting for other ranks",
       "host launches", "waiting of the engine", "nothing goes on");
 }
 
