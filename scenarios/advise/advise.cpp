@@ -50,6 +50,7 @@ Settings point_of(const std::string& path, const Settings& settings,
   const ScenarioFile file = ScenarioFile::read(path, point);
   if (file.point_count() == 1) return point;
   for (const ScenarioFile::Axis& axis : file.axes()) {
+    if (gpus && axis.path == "gpus") continue;
     const AxisValue& value = axis.path == "gpus" ? axis.values.back() : axis.values.front();
     point.push_back({axis.path, value.text});
   }

@@ -98,7 +98,7 @@ std::string losses_in_words(const PointOutcome& outcome) {
     parts.push_back(fmt::format("{:.0f} % {}{}", 100 * share, to_text(one.kind),
                                 is_calls ? fmt::format(" ({})", losses.largest_call) : ""));
   }
-  return fmt::format("{}; of the {:.2g}x lost: {}", reached, lost, fmt::join(parts, ", "));
+  return fmt::format("{}; of the {:.3g}x lost: {}", reached, lost, fmt::join(parts, ", "));
 }
 
 }  // namespace paceline

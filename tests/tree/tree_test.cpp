@@ -271,7 +271,7 @@ std::vector<std::string> shown_commands(const std::string& text) {
 // What is measured takes as long as its steps: here as few as are allowed. A collective has none.
 std::string shortened(const std::string& arguments) {
   const bool has_steps = !arguments.starts_with(" collective ");
-  if (!has_steps || arguments.find(" --measure") == std::string::npos) return arguments;
+  if (!has_steps || (arguments + ' ').find(" --measure ") == std::string::npos) return arguments;
   return arguments + " --set real.steps=1 --set real.warmup=2 --quiet";
 }
 

@@ -43,7 +43,7 @@ inline constexpr BadScenario bad_keys[] = {
     {"UnknownKeyBesideAStrategy", "{strategy: bulk_synchronous,",
      "{strategy: wait_free, @zzzzzzzzzzzzzzzzz: 1,",
      "unknown key \"training.zzzzzzzzzzzzzzzzz\"; known keys: activation_checkpointing, "
-     "blocks_per_checkpoint, "},
+     "collectives_in_flight, gradient_accumulation, host, input_time, optimizer, strategy"},
     {"UnknownKeyOfALayer", "parameters: [3000]", "@params: [3000]",
      "unknown key \"workload.layers.1.params\"; known keys: backward, "},
     {"MisspeltName", "name: two nodes", "@nmae: two nodes",
