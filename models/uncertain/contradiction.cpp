@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <ranges>
 
 #include "models/contract.h"
 #include "models/uncertain/covariance.h"
@@ -12,10 +14,14 @@ namespace {
 
 using Steps = std::vector<MeasuredStep>;
 
-const double strongly = std::log(20.0);
-
-// Logarithms of values lie so far apart: less than what rows by themselves scatter by, twice.
-const double grid_step = std::log(2.0) / 32;
+// A setting of a cause, and how likely it is beforehand among its settings.
+struct Setting {
+  double value = 1;
+  double weight = 1;
+  Told told = Told::step;
+  double slack = 1;  // of links in a node: how much slower they may be beside a network
+};
+using Settings = std::vector<Setting>;
 
 KnownRow known(const Priors& priors, const MeasuredStep& row) {
   // Waits of an engine are somewhere between their ends, which are of 90 %.
@@ -23,184 +29,255 @@ KnownRow known(const Priors& priors, const MeasuredStep& row) {
   return {row.response, row.measured, std::hypot(priors.row, waits / student_90(freedom))};
 }
 
-// Time grows with the square of rows and more: of more than these, as many are taken evenly.
-constexpr std::size_t rows_weighed = 24;
-
 double log_density(const Priors& priors, const Steps& rows) {
   std::vector<KnownRow> all;
-  const std::size_t count = std::min(rows.size(), rows_weighed);
-  for (std::size_t i = 0; i < count; ++i) {
-    all.push_back(known(priors, rows[i * rows.size() / count]));
-  }
+  for (const MeasuredStep& row : rows) all.push_back(known(priors, row));
   return uncertain::log_density(priors, all);
 }
+
+double gpus_of(const MeasuredStep& row) { return std::exp2(row.response.place.log2_ranks); }
 
 Curve& curve_of(MeasuredStep& row, Unknown quantity) {
   return row.response.curves[static_cast<std::size_t>(quantity)];
 }
 
-// The row as of a description in which a quantity is other by that much.
-MeasuredStep with(MeasuredStep row, Unknown quantity, double by) {
-  row.measured -= row.response.at(quantity, by);
-  curve_of(row, quantity) = curve_of(row, quantity).from(by);
-  return row;
-}
-
-MeasuredStep with_compute(MeasuredStep row, double by) {
-  row = with(std::move(row), Unknown::compute, by);
-  curve_of(row, Unknown::wrapper) = curve_of(row, Unknown::wrapper).from(by);
-  return row;
-}
-
-// With a part that is serial: what quantities move is less of the whole.
-template <class Whole>
-MeasuredStep with_serial(MeasuredStep row, const Whole& whole) {
-  const double here = whole(row.step);
-  row.measured -= std::log(here / row.step.value());
-  for (Curve& curve : row.response.curves) {
-    curve = curve.through(
-        [&](double moved) { return std::log(whole(row.step * std::exp(moved)) / here); });
+// The row as of a description whose step is so much longer: what quantities add to it, or take
+// from it, is as many seconds as before. What computes longer by a factor still does.
+MeasuredStep with_longer(MeasuredStep row, double log, bool is_compute = false) {
+  row.measured -= log;
+  for (std::size_t q = 0; q < quantities; ++q) {
+    const bool is_factor = unknown_of(q) == Unknown::compute || unknown_of(q) == Unknown::wrapper;
+    if (is_compute && is_factor) continue;
+    Curve& curve = row.response.curves[q];
+    curve = curve.through([&](double moved) {
+      return std::log1p(std::max(std::expm1(moved) * std::exp(-log), -0.99));
+    });
   }
   return row;
 }
 
-// A batch was another: the step was measured, or the throughput.
-enum class Told { steps, throughput };
-
-MeasuredStep with_batch(MeasuredStep row, double factor, Told told) {
-  const double by = std::log(factor);
-  row = with_compute(std::move(row), by);
-  if (told == Told::throughput) row.measured += by;
-  return row;
-}
-
-MeasuredStep as_of(Cause cause, double value, Told told, const MeasuredStep& row) {
-  switch (cause) {
-    case Cause::batch: return with_batch(row, value, told);
-    case Cause::one_gpu: return with_compute(row, std::log(value));
-    case Cause::network: return with(row, Unknown::network, std::log(value));
-    case Cause::node_links: return with(row, Unknown::node_links, std::log(value));
-    case Cause::input:
-      return with_serial(row,
-                         [&](Seconds step) { return std::max(step.value(), row.samples / value); });
-    case Cause::each_step:
-      return with_serial(row, [&](Seconds step) { return step.value() + value; });
-  }
-  PACELINE_UNREACHABLE("a cause outside the enumeration");
-}
-
-// From `centre` / farthest to `centre` x farthest.
-std::vector<double> values_around(double centre) {
-  std::vector<double> values;
-  const int each_way = static_cast<int>(std::lround(std::log(farthest) / grid_step));
-  for (int i = -each_way; i <= each_way; ++i) values.push_back(centre * std::exp(i * grid_step));
-  return values;
-}
-
-// Of what gives samples: what was measured is the likeliest to be what it gives.
-double middle_rate(const Steps& rows) {
-  double sum = 0;
-  for (const MeasuredStep& row : rows) {
-    sum += std::log(row.samples / row.step.value()) - row.measured;
-  }
-  return std::exp(sum / static_cast<double>(rows.size()));
-}
-
-double middle_step(const Steps& rows) {
-  double sum = 0;
-  for (const MeasuredStep& row : rows) sum += std::log(row.step.value());
-  return std::exp(sum / static_cast<double>(rows.size()));
-}
-
-std::vector<double> values_of(Cause cause, const Steps& rows) {
-  switch (cause) {
-    case Cause::batch: return {0.25, 0.5, 2, 4};
-    case Cause::one_gpu:
-    case Cause::network:
-    case Cause::node_links: return values_around(1);
-    case Cause::input: return values_around(middle_rate(rows));
-    case Cause::each_step: return values_around(middle_step(rows));
-  }
-  PACELINE_UNREACHABLE("a cause outside the enumeration");
-}
-
-Steps all_as_of(Cause cause, double value, Told told, const Steps& rows) {
-  Steps made;
-  for (const MeasuredStep& row : rows) made.push_back(as_of(cause, value, told, row));
+// The same where a quantity is other by that much.
+MeasuredStep with(const MeasuredStep& row, Unknown quantity, double by) {
+  MeasuredStep made = with_longer(row, row.response.at(quantity, by), quantity == Unknown::host);
+  curve_of(made, quantity) = row.response.curves[static_cast<std::size_t>(quantity)].from(by);
   return made;
 }
 
-// Rows of a group: the first `contradicting` are to be explained.
-struct Group {
-  Steps rows;
-  std::size_t contradicting = 0;
-};
-
-bool contradicts(const Priors& priors, const MeasuredStep& row) {
-  return std::abs(surprise_of(priors, row)) > student_end(contradicting);
-}
-
-bool holds(const Priors& priors, const Group& group, const Steps& rows) {
-  const double together = student_end(0.1 / static_cast<double>(group.contradicting));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double most = i < group.contradicting ? together : student_end(contradicting);
-    if (std::abs(surprise_of(priors, rows[i])) > most) return false;
+MeasuredStep with_compute(const MeasuredStep& row, double factor, const Curve& steps) {
+  const double by = std::log(factor);
+  MeasuredStep made = with_longer(row, steps(by));
+  for (const Unknown quantity : {Unknown::compute, Unknown::wrapper}) {
+    curve_of(made, quantity) = row.response.curves[static_cast<std::size_t>(quantity)].from(by);
   }
-  return true;
+  return made;
 }
 
-// Links that are no farther off than their class goes are no contradiction.
-bool is_of_class(const Priors& priors, Cause cause, double value, const Place& place) {
-  if (cause != Cause::network && cause != Cause::node_links) return false;
-  const Unknown links = cause == Cause::network ? Unknown::network : Unknown::node_links;
-  const double scale = std::sqrt(covariance(priors, links, place, place, true));
-  return std::abs(std::log(value)) <= student_90(freedom) * scale;
+// Where one GPU's samples/s are told they are as told, with what its host takes.
+MeasuredStep with_work(const MeasuredStep& row, const Setting& setting) {
+  const auto& of_compute = row.response.curves[static_cast<std::size_t>(Unknown::compute)];
+  MeasuredStep made = with_compute(
+      row, setting.value, row.response.place.compute_is_measured ? of_compute : row.kernels);
+  if (setting.told == Told::samples) made.measured += std::log(setting.value);
+  return made;
 }
 
-// The likeliest value of a cause, with the mean density over all; nullopt: it explains no rows.
-std::optional<Explanation> explained(const Priors& priors, const Group& group, Cause cause) {
-  struct Tried {
-    double value, density;
-    Told told;
-  };
-  std::vector<Tried> all;
-  std::size_t count = 0;
-  for (const double value : values_of(cause, group.rows)) {
-    for (const Told told : {Told::steps, Told::throughput}) {
-      if (told == Told::throughput && cause != Cause::batch) continue;
-      ++count;
-      // By which one row still contradicts, all together are next to impossible.
-      if (contradicts(priors, as_of(cause, value, told, group.rows.front()))) continue;
-      all.push_back({value, log_density(priors, all_as_of(cause, value, told, group.rows)), told});
+MeasuredStep with_unit(const MeasuredStep& as_told, const Setting& setting) {
+  MeasuredStep row = as_told;
+  const double gpus = gpus_of(row);
+  switch (setting.told) {
+    case Told::step:
+    case Told::samples: break;
+    case Told::steps: row.measured -= std::log(row.samples); break;
+    case Told::steps_of_each: row.measured -= std::log(row.samples / gpus); break;
+    case Told::of_each: row.measured -= std::log(gpus); break;
+  }
+  return row;
+}
+
+// Nothing is beyond.
+MeasuredStep with_no_overlap(const MeasuredStep& row, const Setting&) {
+  MeasuredStep made = with_longer(row, row.response.at(Unknown::overlap, 1));
+  curve_of(made, Unknown::overlap) = Curve();
+  return made;
+}
+
+MeasuredStep with_straggler(const MeasuredStep& row, const Setting& setting) {
+  return row.response.place.is_alone() ? row : with_compute(row, setting.value, row.kernels);
+}
+
+// What is shorter than the input takes moves nothing.
+MeasuredStep with_input(const MeasuredStep& described, const Setting& setting) {
+  MeasuredStep row = described;
+  const double least = std::log(row.samples / setting.value / row.step.value());
+  const double longer = std::max(least, 0.0);
+  row.measured -= longer;
+  for (Curve& curve : row.response.curves) {
+    curve = curve.through([&](double moved) { return std::max(moved, least) - longer; });
+  }
+  return row;
+}
+
+MeasuredStep with_host(const MeasuredStep& row, const Setting& setting) {
+  return with(row, Unknown::host, setting.value);
+}
+
+MeasuredStep with_more(const MeasuredStep& row, const Setting& setting) {
+  return with_longer(row, std::log1p(setting.value / row.step.value()));
+}
+
+MeasuredStep with_speed(const MeasuredStep& row, const Setting& setting) {
+  return with_compute(row, setting.value, row.kernels);
+}
+
+MeasuredStep with_network(const MeasuredStep& row, const Setting& setting) {
+  return with(row, Unknown::network, std::log(setting.value));
+}
+
+// Calls that leave a node cross its links as well, and wait for these once they are the slower.
+MeasuredStep with_node_links(const MeasuredStep& row, const Setting& setting) {
+  const MeasuredStep made = with(row, Unknown::node_links, std::log(setting.value));
+  const double of_network = std::max(setting.value / setting.slack, 1.0);
+  return of_network > 1 ? with(made, Unknown::network, std::log(of_network)) : made;
+}
+
+// Logarithms of values lie so far apart: about what rows by themselves scatter by.
+const double grid_step = std::log(2.0) / 16;
+
+// From least to most, alike likely; or falling from 1 by e for each `falling` of the logarithm,
+// where what makes steps shorter has a fifth of the weight.
+Settings values_between(double least, double most, double falling) {
+  constexpr double of_shorter = 0.2;
+  Settings all;
+  const double from = std::log(least);
+  const auto count = static_cast<int>(std::lround((std::log(most) - from) / grid_step));
+  for (int i = 0; i <= count; ++i) {
+    const double log = from + i * grid_step;
+    all.push_back({std::exp(log),
+                   std::exp(-std::abs(log) / falling) * (log < 0 ? of_shorter : 1 - of_shorter)});
+  }
+  return all;
+}
+constexpr double alike = std::numeric_limits<double>::infinity();
+
+Settings link_factors(const Steps&) { return values_between(1 / farthest, farthest, 1); }
+Settings node_link_factors(const Steps& rows) {
+  Settings all;
+  for (const double slack : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
+    for (Setting setting : link_factors(rows)) {
+      setting.slack = slack;
+      all.push_back(setting);
     }
   }
-  if (all.empty()) return {};
-  const Tried best = *std::ranges::max_element(all, {}, &Tried::density);
-  if (is_of_class(priors, cause, best.value, group.rows.front().response.place)) return {};
-  if (!holds(priors, group, all_as_of(cause, best.value, best.told, group.rows))) return {};
-  double sum = 0;
-  for (const Tried& one : all) sum += std::exp(one.density - best.density);
-  return Explanation{cause, best.value, best.density + std::log(sum / static_cast<double>(count))};
+  return all;
 }
+Settings speeds(const Steps&) { return values_between(1 / farthest, farthest, 0.4); }
+Settings delays(const Steps&) { return values_between(1.03, 8, 0.3); }
 
-std::vector<Explanation> explanations_of(const Priors& priors, const Group& group) {
-  std::vector<Explanation> all;
-  for (const auto& [cause, words] : words_of(Cause{})) {
-    if (auto found = explained(priors, group, cause)) all.push_back(*found);
-  }
-  std::ranges::sort(all, std::ranges::greater(), &Explanation::evidence);
-  while (all.size() > 2 || (all.size() == 2 && all[0].evidence - all[1].evidence > strongly)) {
-    all.pop_back();
+// A half or twice is read wrong more often than a quarter, as 128 for 512, and that than an eighth.
+Settings amounts_of_work(const Steps& rows) {
+  Settings all;
+  const auto samples = [](const MeasuredStep& row) { return row.samples / gpus_of(row); };
+  const double least = 1 / std::ranges::min(rows | std::views::transform(samples));
+  for (const auto& [value, weight] : {std::pair{2.0, 3.0}, {4.0, 2.0}, {8.0, 1.0}}) {
+    for (const Told told : {Told::step, Told::samples}) {
+      all.push_back({value, weight, told});
+      if (1 / value >= least) all.push_back({1 / value, weight, told});
+    }
   }
   return all;
 }
 
-Group group_of(std::span<const MeasuredStep> rows, const std::vector<std::size_t>& farther,
-               const std::vector<std::size_t>& others) {
-  Group group{{}, farther.size()};
-  for (const std::size_t i : farther) group.rows.push_back(rows[i]);
-  for (const std::size_t i : others) group.rows.push_back(rows[i]);
-  return group;
+Settings units(const Steps&) {
+  return {{1, 1, Told::steps}, {1, 1, Told::steps_of_each}, {1, 1, Told::of_each}};
+}
+
+Settings one_setting(const Steps&) { return {{}}; }
+
+// As many as the fastest row needs, to a sixteenth of what the slowest does.
+Settings input_rates(const Steps& rows) {
+  const auto rate = [](const MeasuredStep& row) { return row.samples / row.step.value(); };
+  const auto [least, most] = std::ranges::minmax(rows, {}, rate);
+  return values_between(rate(least) / 16, rate(most), alike);
+}
+
+Settings times_a_step(const Steps& rows) {
+  const Seconds longest = std::ranges::max(rows, {}, &MeasuredStep::step).step;
+  return values_between(longest.value() / 32, longest.value() * 16, alike);
+}
+
+// 15 to 400 us a gradient of DDP, as far as its curve was looked at.
+Settings hook_times(const Steps&) { return values_between(1.5, 40, alike); }
+
+// Beforehand, over the description's being right, where somebody looks at rows: judged. Links
+// differ often, and figures are read wrong; what one GPU takes is rarely wrong by more than its
+// prior; and what fits as much as a straggler, or seconds that nothing tells, needs more to be
+// said.
+struct Kind {
+  Cause cause;
+  double odds;
+  Settings (*settings)(const Steps& rows);
+  MeasuredStep (*as_of)(const MeasuredStep& row, const Setting& setting);
+};
+constexpr Kind kinds[] = {
+    {Cause::unit, 0.2, units, with_unit},
+    {Cause::work, 0.15, amounts_of_work, with_work},
+    {Cause::network, 0.2, link_factors, with_network},
+    {Cause::node_links, 0.2, node_link_factors, with_node_links},
+    {Cause::input, 0.1, input_rates, with_input},
+    {Cause::overlap, 0.1, one_setting, with_no_overlap},
+    {Cause::straggler, 0.05, delays, with_straggler},
+    {Cause::host, 0.1, hook_times, with_host},
+    {Cause::each_step, 0.03, times_a_step, with_more},
+    {Cause::one_gpu, 0.05, speeds, with_speed},
+};
+
+bool holds(const Priors& priors, const Steps& rows) {
+  const double together = student_end(0.02 / static_cast<double>(rows.size()));
+  return std::ranges::all_of(rows, [&](const MeasuredStep& row) {
+    return std::abs(surprise_of(priors, row)) <= together;
+  });
+}
+
+// The likeliest setting of a cause, with the mean density over all; nullopt: it explains no rows.
+// The first row is the farthest off: by a setting by which it still contradicts all rows together
+// are next to impossible.
+std::optional<Explanation> explained(const Priors& priors, const Steps& rows, const Kind& kind) {
+  struct Tried {
+    Setting setting;
+    double density;
+  };
+  std::vector<Tried> all;
+  double weights = 0;
+  const auto as_of = [&](const Setting& setting) {
+    Steps made;
+    for (const MeasuredStep& row : rows) made.push_back(kind.as_of(row, setting));
+    return made;
+  };
+  for (const Setting& setting : kind.settings(rows)) {
+    weights += setting.weight;
+    if (contradicts(priors, kind.as_of(rows.front(), setting))) continue;
+    all.push_back({setting, std::log(setting.weight) + log_density(priors, as_of(setting))});
+  }
+  if (all.empty()) return {};
+  const Tried best = *std::ranges::max_element(all, {}, &Tried::density);
+  if (!holds(priors, as_of(best.setting))) return {};
+  double sum = 0;
+  for (const Tried& one : all) sum += std::exp(one.density - best.density);
+  return Explanation{kind.cause, best.setting.value, best.setting.told,
+                     best.density + std::log(sum * kind.odds / weights)};
+}
+
+// Time grows with the square of rows and more: of more than these, as many are taken evenly.
+constexpr std::size_t rows_weighed = 24;
+
+Steps weighed(std::span<const MeasuredStep> rows) {
+  Steps made;
+  const std::size_t count = std::min(rows.size(), rows_weighed);
+  for (std::size_t i = 0; i < count; ++i) made.push_back(rows[i * rows.size() / count]);
+  const auto farthest_off = std::ranges::max_element(
+      made, {}, [](const MeasuredStep& row) { return std::abs(row.measured); });
+  std::iter_swap(made.begin(), farthest_off);
+  return made;
 }
 
 }  // namespace
@@ -211,27 +288,28 @@ double surprise_of(const Priors& priors, const MeasuredStep& row) {
   return row.measured > 0 ? scales : -scales;
 }
 
-std::vector<Contradiction> contradictions(const Priors& priors,
-                                          std::span<const MeasuredStep> rows) {
-  std::vector<std::size_t> farther, others;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    PACELINE_EXPECTS(rows[i].step > Seconds(0) && rows[i].samples > 0);
-    (contradicts(priors, rows[i]) ? farther : others).push_back(i);
+bool contradicts(const Priors& priors, const MeasuredStep& row) {
+  return std::abs(surprise_of(priors, row)) > student_end(contradicting);
+}
+
+std::vector<Explanation> explanations_of(const Priors& priors, std::span<const MeasuredStep> rows) {
+  if (std::ranges::none_of(rows, &MeasuredStep::is_outside)) return {};
+  for (const MeasuredStep& row : rows) {
+    PACELINE_EXPECTS(row.step > Seconds(0) && row.samples > 0);
   }
-  if (farther.empty()) return {};
-  auto together = explanations_of(priors, group_of(rows, farther, others));
-  if (!together.empty() || farther.size() == 1) return {{farther, together}};
-  std::vector<Contradiction> found;
-  std::vector<std::size_t> unexplained;
-  for (const std::size_t i : farther) {
-    auto alone = explanations_of(priors, group_of(rows, {i}, others));
-    if (alone.empty()) {
-      unexplained.push_back(i);
-    } else {
-      found.push_back({{i}, std::move(alone)});
-    }
+  const Steps all = weighed(rows);
+  const double described = log_density(priors, all);
+  std::vector<Explanation> found;
+  for (const Kind& kind : kinds) {
+    auto one = explained(priors, all, kind);
+    if (!one) continue;
+    one->evidence -= described;
+    if (one->evidence > std::log(claimed_from)) found.push_back(*one);
   }
-  if (!unexplained.empty()) found.push_back({std::move(unexplained), {}});
+  std::ranges::sort(found, std::ranges::greater(), &Explanation::evidence);
+  while (!found.empty() && found.front().evidence - found.back().evidence > std::log(told_apart)) {
+    found.pop_back();
+  }
   return found;
 }
 

@@ -10,45 +10,57 @@
 
 namespace paceline::uncertain {
 
-// What makes rows that were measured those of another machine or job than was described.
+// What makes rows that were measured those of another machine or job than was described. Of causes
+// that step times cannot tell apart the first here is the one to look at: its check is the cheapest
+// that decides.
 enum class Cause : std::uint8_t {
-  batch,       // another, by a factor of 2 or 4
-  one_gpu,     // one GPU has another speed: another batch or precision, mostly
+  unit,        // throughput is in another unit
+  work,        // so many times the work in each step: batch, accumulated passes or sequence
   network,     // calls that leave their node
   node_links,  // calls in a node
   input,       // something serial, that more GPUs do not hasten: so many samples a second
+  overlap,     // nothing hides
+  straggler,   // the slowest rank computes so much longer
+  host,        // Unknown::host
   each_step,   // so much more of each step, whatever the number of GPUs
+  one_gpu,     // one GPU has another speed: its precision, kernels or clock
 };
-inline constexpr std::size_t causes = 6;
 
 constexpr auto words_of(Cause) {
-  return words_up_to<Cause::each_step>("batch", "one_gpu", "network", "node_links", "input",
-                                       "each_step");
+  return words_up_to<Cause::one_gpu>("unit", "work", "network", "node_links", "input", "overlap",
+                                     "straggler", "host", "each_step", "one_gpu");
 }
 
-// A measured step of several GPUs beside that of its description, with nothing known.
+// What a row's throughput was made from, or is in.
+enum class Told : std::uint8_t {
+  step,           // the step's time
+  samples,        // samples a second
+  steps,          // steps a second, of which all ranks take one
+  steps_of_each,  // steps a second in sum over ranks
+  of_each,        // samples a second of one GPU
+};
+
+// A measured step beside that of its description, with nothing known.
 struct MeasuredStep {
-  Response response;    // looked at as far as causes reach: a factor of `farthest`
-  double measured = 0;  // the logarithm of the measured step over the one described
-  Seconds step;         // described; above 0
-  double samples = 0;   // of it, of all ranks; above 0
+  Response response;        // looked at as far as causes reach: a factor of `farthest`
+  double measured = 0;      // the logarithm of the measured step over the one described
+  Seconds step;             // described; above 0
+  double samples = 0;       // of it, of all ranks; above 0
+  Curve kernels = {};       // how it moves with what devices compute, beside what hosts take
+  bool is_outside = false;  // its 90 % interval: news
 };
 
 inline constexpr double farthest = 32;
 
 struct Explanation {
-  Cause cause = Cause::batch;
-  // Of the batch: how many times as large. Of one GPU and calls: how many times as long they take.
-  // input: samples a second. each_step: seconds.
+  Cause cause = Cause::unit;
+  // work, one_gpu and calls: how many times as long, or as much. straggler: how many times as long
+  // as the others. input: samples a second. host: as Unknown::host. each_step: seconds.
   double value = 1;
-  double evidence = 0;  // the logarithm of the rows' density by it, over what its value may be
-};
-
-// Rows of one machine and workload that contradict their description, by their numbers, and what
-// would explain all of them: at most two, the likelier first; none: nothing that is looked at does.
-struct Contradiction {
-  std::vector<std::size_t> rows;
-  std::vector<Explanation> explanations;
+  Told told = Told::step;
+  // The logarithm of how many times as likely all rows are by it as by the description, over what
+  // its value may be, times how likely it is beforehand.
+  double evidence = 0;
 };
 
 // How far from its description a row lies, in scales of Student's distribution: above 0 where it is
@@ -57,15 +69,15 @@ struct Contradiction {
 
 // A row contradicts its description where it is farther off than one in a thousand: 8.61 scales.
 inline constexpr double contradicting = 0.001;
+[[nodiscard]] bool contradicts(const Priors& priors, const MeasuredStep& row);
 
-// Of rows of one machine and workload. Rows that contradict are explained together, and where
-// nothing explains all, each by itself; an explanation holds where all of them are within 90 %
-// together by it (each of n leaves a tenth / n outside), and none of the others contradicts it.
-// Causes are weighed by the density that they give all rows, over values that are alike likely
-// beforehand by their logarithm (so one that has to be met exactly weighs less than one that has
-// not); the second is named unless the first is 20 times as likely (strong evidence: Kass and
-// Raftery, JASA 90, 1995, 3.2).
-[[nodiscard]] std::vector<Contradiction> contradictions(const Priors& priors,
-                                                        std::span<const MeasuredStep> rows);
+// Causes each of which alone explains all rows of a machine and workload, those of one GPU among
+// them; the likelier first. None where no row is outside. A cause is claimed where it is
+// `claimed_from` times as likely as that the description is right; by its likeliest value all rows
+// lie within 98 % together. Named with the first are those that it is less than `told_apart` times
+// as likely as (strong evidence: Kass and Raftery, JASA 90, 1995, 3.2).
+inline constexpr double claimed_from = 1, told_apart = 20;
+[[nodiscard]] std::vector<Explanation> explanations_of(const Priors& priors,
+                                                       std::span<const MeasuredStep> rows);
 
 }  // namespace paceline::uncertain

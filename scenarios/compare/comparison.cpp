@@ -143,7 +143,7 @@ ResultFile read_traces(const std::string& path) {
 
 constexpr const char* how_to_make_one = "paceline run SCENARIO --json FILE writes one";
 
-std::vector<Point> points_in(const std::string& text, const std::string& name) {
+ResultFile result_in(std::string text, const std::string& name) {
   JsonValue all;
   try {
     all = traces::parse_json(text, "");
@@ -154,8 +154,16 @@ std::vector<Point> points_in(const std::string& text, const std::string& name) {
     throw InputError({name}, "is not a paceline.result/1", how_to_make_one);
   }
   try {
-    return member(all, "points",
-                  [](const JsonValue& points) { return traces::decoded_list(points, point_of); });
+    ResultFile result{name, member(all, "points", [](const JsonValue& points) {
+                        return traces::decoded_list(points, point_of);
+                      })};
+    if (const JsonValue* found = all.find("contradictions")) {
+      for (const JsonValue& one : found->list()) {
+        result.outside.push_back(member<std::string>(one, "sentence"));
+      }
+    }
+    result.json = std::move(text);
+    return result;
   } catch (const std::runtime_error& error) {
     throw InputError({name}, std::string("is not a paceline.result/1: ") + error.what(), "");
   }
@@ -367,9 +375,7 @@ ResultFile read_result(const std::string& path) {
   const std::string name = traces::name_of_input(path);
   if (are_traces(text)) return read_traces(path);
   if (text.empty()) throw InputError({name}, "cannot be read: nothing is in it", "");
-  ResultFile result{name, points_in(text, name)};
-  result.json = std::move(text);
-  return result;
+  return result_in(std::move(text), name);
 }
 
 Cause Difference::mostly() const {
@@ -422,7 +428,7 @@ Comparison compare(const ResultFile& a, const ResultFile& b, std::optional<Kind>
 }
 
 Comparison compare_sides(const ResultFile& file) {
-  Comparison all{file.path, file.path, {}, {}};
+  Comparison all{file.path, file.path, {}, {}, file.outside};
   for (const Point& point : file.points) {
     if (point.predicted && point.measured) {
       all.pairs.push_back(pair_of({point, Kind::predicted}, {point, Kind::measured}));

@@ -44,7 +44,8 @@ struct Point {
 struct ResultFile {
   std::string path;
   std::vector<Point> points;
-  std::string json = {};  // the text of a paceline.result/1; empty for traces
+  std::string json = {};                  // the text of a paceline.result/1; empty for traces
+  std::vector<std::string> outside = {};  // FoundContradiction::sentence
 };
 
 // Reads a paceline.result/1, or traces (scenarios/import), whose runs are measured but for those
@@ -119,7 +120,8 @@ struct PointPair {
 struct Comparison {
   std::string a, b;  // their names
   std::vector<PointPair> pairs;
-  std::vector<std::string> alone;  // points without a partner, and whose
+  std::vector<std::string> alone;         // points without a partner, and whose
+  std::vector<std::string> outside = {};  // what measured rows outside their intervals say
 };
 
 // How many times A's throughput B has.

@@ -63,7 +63,7 @@ void write_notes(std::ostream& out, const Comparison& comparison) {
     return std::ranges::any_of(
         comparison.pairs, [&](const PointPair& pair) { return pair.difference.network == part; });
   };
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = comparison.outside;
   if (any(NetworkPart::one_size)) {
     notes.emplace_back(
         "bandwidth: includes latency where all calls are about the same size, because one size "
@@ -141,7 +141,8 @@ constexpr auto fields_of(const PointPair*) {
 constexpr auto fields_of(const Comparison*) {
   return Fields(constant("schema", "paceline.comparison/1"), field("a", &Comparison::a),
                 field("b", &Comparison::b), field("pairs", &Comparison::pairs),
-                field("without_partner", &Comparison::alone));
+                field("without_partner", &Comparison::alone),
+                field("outside", &Comparison::outside));
 }
 
 void write_json(std::ostream& out, const Comparison& comparison) {

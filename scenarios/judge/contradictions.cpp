@@ -8,6 +8,7 @@
 
 #include "models/contract.h"
 #include "models/units/parse.h"
+#include "scenarios/predict/evidence.h"
 
 namespace paceline {
 namespace {
@@ -15,17 +16,36 @@ namespace {
 using uncertain::Cause, uncertain::Explanation;
 using Rows = std::vector<const PointOutcome*>;
 
-// The log of measured over described, not over what known rows made of the description.
-uncertain::MeasuredStep measured_step(const PointOutcome& outcome) {
-  const DescribedStep& described = outcome.predicted->described;
-  const Seconds measured(outcome.samples_per_step / outcome.measured->throughput.value());
-  return {described.response, std::log(measured / described.step), described.step,
-          outcome.samples_per_step};
+Seconds measured_step(const PointOutcome& outcome) {
+  return Seconds(outcome.samples_per_step / outcome.measured->throughput.value());
 }
 
 bool is_judged(const PointOutcome& outcome) {
-  return outcome.predicted && outcome.measured && outcome.gpus > 1 &&
-         outcome.predicted->described.step > Seconds(0);
+  return outcome.predicted && outcome.measured && outcome.predicted->described.step > Seconds(0);
+}
+
+// Of a known row that of its description, as it is predicted for what it is.
+StepInterval interval_of(const PointOutcome& outcome) {
+  if (!outcome.measured->known) return outcome.predicted->interval;
+  const DescribedStep& described = outcome.predicted->described;
+  const uncertain::Believed believed = unconditioned_belief().of(described.response);
+  return to_interval(described.step * std::exp(believed.moved), believed);
+}
+
+double beyond(const PointOutcome& outcome) {
+  const Seconds measured = measured_step(outcome);
+  const StepInterval interval = interval_of(outcome);
+  return measured > interval.low ? std::max(measured / interval.high, 1.0)
+                                 : measured / interval.low;
+}
+
+// The log of measured over described, not over what known rows made of the description. A step of
+// one GPU says what several may have in common, and is no news itself.
+uncertain::MeasuredStep row_of(const PointOutcome& outcome) {
+  const DescribedStep& described = outcome.predicted->described;
+  return {described.response, std::log(measured_step(outcome) / described.step),
+          described.step,     outcome.samples_per_step,
+          described.kernels,  outcome.gpus > 1 && beyond(outcome) != 1};
 }
 
 // A figure of rows, where all have the same.
@@ -51,21 +71,33 @@ std::optional<double> counted(const PointOutcome& outcome) {
   return std::exp(row->counted);
 }
 
-FoundContradiction::Row row_of(const PointOutcome& outcome, const uncertain::MeasuredStep& step) {
-  return {outcome.name(), outcome.measured->known, std::exp(step.measured), counted(outcome)};
+// "a batch of 16 per GPU, not 8"
+std::string words_of_work(double times, const Rows& rows) {
+  const auto batch =
+      shared(rows, [](const PointOutcome& row) -> double { return row.setup.batch_per_gpu; });
+  const auto sequence =
+      shared(rows, [](const PointOutcome& row) { return static_cast<double>(row.setup.sequence); });
+  std::string words = fmt::format("{:g} times the work in each step: ", times);
+  words += batch ? fmt::format("a batch of {:g} per GPU, not {:g}", *batch * times, *batch)
+                 : "another batch";
+  if (sequence.value_or(0) > 0) {
+    words += fmt::format(", sequences of {:g} tokens, not {:g},", *sequence * times, *sequence);
+  }
+  return words + " or another number of accumulated passes";
 }
 
-std::string words_of_batch(double times, const Rows& rows) {
-  const auto batch =
-      shared(rows, [](const PointOutcome& row) { return row.samples_per_step / row.gpus; });
-  if (!batch) return fmt::format("batches {:g} times as large", times);
-  return fmt::format("a batch of {:g} a GPU, not {:g}", *batch * times, *batch);
+std::string_view words_of_unit(uncertain::Told told) {
+  switch (told) {
+    case uncertain::Told::steps: return "throughput in steps/s, not samples/s";
+    case uncertain::Told::steps_of_each: return "throughput in steps/s summed over GPUs";
+    default: return "throughput of one GPU, not of all";
+  }
 }
 
 std::string words_of_one_gpu(double times, const Rows& rows) {
   const auto speed =
       shared(rows, [](const PointOutcome& row) { return row.predicted_one_gpu().value(); });
-  constexpr const char* mostly = "(another batch or precision)";
+  constexpr const char* mostly = "(another precision, kernels or clock)";
   if (!speed) return fmt::format("one GPU {:.2g} times as fast {}", 1 / times, mostly);
   return fmt::format("one GPU with {} samples/s, not {} {}", figure(*speed / times), figure(*speed),
                      mostly);
@@ -93,23 +125,55 @@ std::string words_of_network(double times, const Rows& rows) {
 std::string words_of(const Explanation& explanation, const Rows& rows) {
   const double value = explanation.value;
   switch (explanation.cause) {
-    case Cause::batch: return words_of_batch(value, rows);
-    case Cause::one_gpu: return words_of_one_gpu(value, rows);
+    case Cause::unit: return std::string(words_of_unit(explanation.told));
+    case Cause::work: return words_of_work(value, rows);
     case Cause::network: return words_of_network(value, rows);
     case Cause::node_links:
       return fmt::format("links in a node {:.2g} times as fast as described", 1 / value);
     case Cause::input:
-      return fmt::format("{} samples/s from something serial, such as the input pipeline",
+      return fmt::format("an input pipeline, or something else serial, of {} samples/s",
                          figure(value));
-    case Cause::each_step:
-      return fmt::format("{} more of each step in something serial, such as the input pipeline",
-                         to_text(Seconds(value)));
+    case Cause::overlap: return "no communication that hides behind compute";
+    case Cause::straggler:
+      return fmt::format("a slowest rank that computes {:.0f} % longer", 100 * (value - 1));
+    case Cause::host:
+      return fmt::format("a host that takes {} more to launch each gradient's hooks",
+                         to_text(Seconds(1e-5 * value)));
+    case Cause::each_step: return fmt::format("{} more in each step", to_text(Seconds(value)));
+    case Cause::one_gpu: return words_of_one_gpu(value, rows);
+  }
+  PACELINE_UNREACHABLE("a cause outside the enumeration");
+  return "";
+}
+
+// What to run, or to look at, for a cause to show.
+std::string check_of(Cause cause, const PointOutcome& row) {
+  switch (cause) {
+    case Cause::unit: return "100 steps by the clock";
+    case Cause::work: return "the shape of a batch on one rank, and the calls of optimizer.step()";
+    case Cause::network:
+      return row.setup.transport == topology::Transport::tcp
+                 ? "iperf3 -P 4 between two nodes"
+                 : "all_reduce_perf -b 64M -e 1G -g 1 on one GPU of each of two nodes";
+    case Cause::node_links:
+      return fmt::format("all_reduce_perf -b 64M -e 1G -g {} in a node", row.setup.gpus_per_node);
+    case Cause::input: return "the same job on synthetic data";
+    case Cause::overlap:
+    case Cause::host:
+    case Cause::each_step: return "a trace of torch.profiler in paceline import";
+    case Cause::straggler: return "traces of all ranks in paceline import";
+    case Cause::one_gpu: return "the same job on one GPU";
   }
   PACELINE_UNREACHABLE("a cause outside the enumeration");
   return "";
 }
 
 }  // namespace
+
+bool FoundContradiction::is_beyond_doubt() const {
+  return std::ranges::any_of(
+      rows, [](const Row& row) { return row.contradicts || row.counted.has_value(); });
+}
 
 std::string FoundContradiction::sentence() const {
   constexpr std::size_t named = 4;  // in a line
@@ -125,41 +189,49 @@ std::string FoundContradiction::sentence() const {
   }
   std::vector<std::string> words;
   for (const Cause& cause : explained_by) words.push_back(cause.words);
-  const bool is_of_priors = rows.size() == 1 && rows.front().counted && words.empty();
+  const bool is_of_priors = rows.size() == 1 && rows.front().counted;
   const std::string why =
-      is_of_priors    ? "no setting within 99 % of what is expected reaches it"
-      : words.empty() ? "neither another batch, speed of one GPU or links nor something serial "
-                        "explains it"
-                      : fmt::format("would fit {}", fmt::join(words, ", or "));
-  return fmt::format("{} the step described: {}", fmt::join(points, ", "), why);
+      !words.empty()
+          ? fmt::format("would fit {}; to check: {}", fmt::join(words, ", or "), told_apart_by)
+      : is_of_priors ? "no setting within 99 % of what is expected reaches it"
+      : is_beyond_doubt()
+          ? "no cause alone explains all rows: neither links, input, ranks, host, batch nor unit"
+          : "no cause is clear";
+  const auto is_slower = [](const Row& row) { return row.beyond > 1; };
+  const std::string_view side = std::ranges::all_of(rows, is_slower)    ? "slower than 90 %"
+                                : std::ranges::none_of(rows, is_slower) ? "faster than 90 %"
+                                                                        : "on both sides of 90 %";
+  return fmt::format("{}: {} the step described, {}: {}",
+                     is_beyond_doubt() ? "contradiction" : "outside", fmt::join(points, ", "), side,
+                     why);
 }
 
-std::vector<FoundContradiction> contradictions_of(const std::vector<PointOutcome>& outcomes) {
+std::optional<FoundContradiction> contradiction_of(const std::vector<PointOutcome>& outcomes) {
+  FoundContradiction made;
   Rows judged;
   std::vector<uncertain::MeasuredStep> steps;
+  const uncertain::Priors& priors = uncertain::known_priors();
   for (const PointOutcome& outcome : outcomes) {
     if (!is_judged(outcome)) continue;
+    const uncertain::MeasuredStep row = row_of(outcome);
+    const auto taken_for = counted(outcome);
+    if (row.is_outside || taken_for) {
+      made.rows.push_back({outcome.name(), outcome.measured->known, std::exp(row.measured),
+                           beyond(outcome), contradicts(priors, row), taken_for});
+    }
     judged.push_back(&outcome);
-    steps.push_back(measured_step(outcome));
+    steps.push_back(row);
   }
-  std::vector<FoundContradiction> all;
-  std::vector<bool> is_named(judged.size());
-  for (const auto& found : uncertain::contradictions(uncertain::known_priors(), steps)) {
-    FoundContradiction& made = all.emplace_back();
-    Rows of_it;
-    for (const std::size_t i : found.rows) {
-      of_it.push_back(judged[i]);
-      made.rows.push_back(row_of(*judged[i], steps[i]));
-      is_named[i] = true;
-    }
-    for (const Explanation& one : found.explanations) {
-      made.explained_by.push_back({one.cause, one.value, words_of(one, of_it)});
-    }
+  if (made.rows.empty()) return std::nullopt;
+  const std::vector<Explanation> found = uncertain::explanations_of(priors, steps);
+  for (const Explanation& one : found) {
+    made.explained_by.push_back({one.cause, one.value, one.evidence, words_of(one, judged)});
   }
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    if (!is_named[i] && counted(*judged[i])) all.push_back({{row_of(*judged[i], steps[i])}, {}});
+  if (!found.empty()) {
+    const Cause first = std::ranges::min(found, {}, &Explanation::cause).cause;
+    made.told_apart_by = check_of(first, *judged.back());
   }
-  return all;
+  return made;
 }
 
 }  // namespace paceline

@@ -37,6 +37,7 @@ struct StepInterval {
 struct DescribedStep {
   Seconds step;
   uncertain::Response response;
+  uncertain::Curve kernels;  // to what devices compute, beside what hosts take
 };
 
 // What was predicted of a point: all of one pass, the last.

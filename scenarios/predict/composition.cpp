@@ -201,6 +201,7 @@ ResolvedPoint Composition::scaled(const StepScale& scale) const {
   for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
     training::Operation& operation = point.program.operations[id];
     if (auto* time = std::get_if<Seconds>(&operation.work)) {
+      if (!cost::is_of_host(operation.kind)) *time = *time * scale.kernels;
       *time = *time * (waits(operation) ? scale.waits : scale.compute);
       *time = (*time + beside_calls_[id] * scale.overlap_lost) * scale.whole;
     } else {
@@ -268,6 +269,17 @@ void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster
 uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,
                                     const ScaledSteps& steps_of) {
   return response_at(far, prepared, step, steps_of);
+}
+
+uncertain::Curve kernels_of(Seconds step, const ScaledSteps& steps_of) {
+  std::vector<StepScale> scales;
+  for (const double place : far_compute_places) scales.push_back({.kernels = std::exp(place)});
+  const std::vector<Seconds> steps = steps_of(scales);
+  std::vector<std::pair<double, double>> places;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    places.emplace_back(far_compute_places[i], std::log(steps[i] / step));
+  }
+  return uncertain::Curve(std::move(places));
 }
 
 }  // namespace paceline

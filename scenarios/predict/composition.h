@@ -13,6 +13,7 @@ namespace paceline {
 // A step with parts of it so many times as long as predicted.
 struct StepScale {
   double compute = 1, waits = 1;
+  double kernels = 1;                  // of compute, what hosts do not take
   double node_links = 1, network = 1;  // calls in a node, and those that leave it
   double overlap_lost = 0;             // uncertain::Unknown::overlap
   double whole = 1;                    // the step of a row that is known, by itself
@@ -71,5 +72,6 @@ void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster
 // The same as far as descriptions may be wrong (models/uncertain/contradiction.h): 16 steps or so.
 [[nodiscard]] uncertain::Response far_response_of(const PreparedPoint& prepared, Seconds step,
                                                   const ScaledSteps& steps_of);
+[[nodiscard]] uncertain::Curve kernels_of(Seconds step, const ScaledSteps& steps_of);
 
 }  // namespace paceline

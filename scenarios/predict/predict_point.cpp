@@ -141,9 +141,12 @@ Prediction prediction_of(const PreparedPoint& prepared, Result result, const Set
     return steps;
   };
   made.response = response_of(prepared, result.totals.step, steps_of);
-  give_bounds(prepared, job_cluster(prepared.point), composition.call_times(), made.response);
+  const cost::LeastTimes calls = composition.call_times();
+  give_bounds(prepared, job_cluster(prepared.point), calls, made.response);
   if (prepared.is_measured) {
-    made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of)};
+    made.described = {result.totals.step, far_response_of(prepared, result.totals.step, steps_of),
+                      kernels_of(result.totals.step, steps_of)};
+    give_bounds(prepared, job_cluster(prepared.point), calls, made.described.response);
     made.composed = composed_of(prepared, result);
   }
   made.belief = belief;

@@ -56,7 +56,6 @@ void write_json(std::ostream& out, const ScenarioFile& file,
     if (outcome.predicted) calls_predicted += outcome.predicted->calls.size();
   }
   const bool with_calls = calls == CallsInJson::all || calls_predicted <= calls_in_json_max;
-  const auto contradictions = contradictions_of(outcomes);
   JsonWriter json(out);
   json.object([&] {
     json.put("schema", "paceline.result/1");
@@ -66,7 +65,9 @@ void write_json(std::ostream& out, const ScenarioFile& file,
                   [&](const PointOutcome& one) { write_point(json, one, with_calls); });
     if (const auto widest = widest_in_words(outcomes)) json.put("widest_interval", *widest);
     if (const auto next = propose_measurement(outcomes)) json.put("measure_next", *next);
-    if (!contradictions.empty()) json.put("contradictions", contradictions);
+    if (const auto found = contradiction_of(outcomes)) {
+      json.put("contradictions", std::vector{*found});
+    }
   });
 }
 

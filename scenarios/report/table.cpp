@@ -263,8 +263,8 @@ void add_bound(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
 }
 
 void add_contradictions(Remarks& remarks, const std::vector<PointOutcome>& outcomes) {
-  for (const FoundContradiction& one : contradictions_of(outcomes)) {
-    remarks.add(weight::contradiction, "contradiction: " + one.sentence());
+  if (const auto found = contradiction_of(outcomes)) {
+    remarks.add(weight::contradiction, found->sentence());
   }
 }
 

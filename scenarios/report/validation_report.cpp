@@ -137,7 +137,7 @@ void write_text(std::ostream& out, const Validation& made) {
   if (!made.rows.empty()) write_tables(out, made.rows, made.failed);
   Remarks remarks;
   for (const Validation::Contradicted& one : made.contradictions) {
-    remarks.add(1, fmt::format("contradiction: {}: {}", one.scenario, one.found.sentence()));
+    remarks.add(1, fmt::format("{}: {}", one.scenario, one.found.sentence()));
   }
   std::vector<std::string> assumptions;
   for (const auto& [sentence, scenarios] : made.assumptions) {
@@ -219,7 +219,9 @@ constexpr auto fields_of(const Validation::Contradicted*) {
   using Of = Validation::Contradicted;
   return Fields(field("scenario", &Of::scenario),
                 field("rows", at<&Of::found, &FoundContradiction::rows>),
-                field("explained_by", at<&Of::found, &FoundContradiction::explained_by>));
+                field("explained_by", at<&Of::found, &FoundContradiction::explained_by>),
+                field("told_apart_by", at<&Of::found, &FoundContradiction::told_apart_by>),
+                field("sentence", at<&Of::found, &FoundContradiction::sentence>));
 }
 
 constexpr auto fields_of(const Validation::Checked*) {

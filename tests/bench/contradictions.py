@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "scenarios/library"
 PRESETS = ROOT / "models/topology/presets"
 
-RIGHT = {"batch": {"batch"}, "network": {"network"}, "input": {"input", "each_step"}}
+RIGHT = {"batch": {"work"}, "network": {"network"}, "input": {"input", "each_step"}}
 
 
 def run(options, path, *settings):

@@ -145,8 +145,8 @@ int add_rows(const ScenarioFile& file, const std::vector<PointOutcome>& outcomes
     complain(fmt::format("{}: {}; a fault of paceline", file.path(), outcome.check->sentence()));
     exit_code = exit_internal;
   }
-  for (FoundContradiction& found : contradictions_of(outcomes)) {
-    made.contradictions.push_back({file.name(), std::move(found)});
+  if (auto found = contradiction_of(outcomes)) {
+    made.contradictions.push_back({file.name(), std::move(*found)});
   }
   return exit_code;
 }

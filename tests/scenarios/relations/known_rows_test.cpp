@@ -83,11 +83,10 @@ class KnownRows {
 };
 
 bool is_named(const std::vector<PointOutcome>& outcomes, const PointOutcome& outcome) {
-  return std::ranges::any_of(contradictions_of(outcomes), [&](const FoundContradiction& found) {
-    return std::ranges::any_of(found.rows, [&](const FoundContradiction::Row& row) {
-      return row.point == outcome.name() && row.known;
-    });
-  });
+  const auto found = contradiction_of(outcomes);
+  return found && std::ranges::any_of(found->rows, [&](const FoundContradiction::Row& row) {
+           return row.point == outcome.name() && row.known && (row.contradicts || row.counted);
+         });
 }
 
 // Whether settings of all quantities that are within 99 % of Student's distribution with four

@@ -78,17 +78,11 @@ function spread(list, most) {
   return at.map((index) => list[index]);
 }
 
-// Measured rows that no reasonable reading of the description explains.
+// Measured rows outside their intervals, and what would explain them.
 function contradictionsOf(documents) {
   const found = documents.flatMap(({content}) => content?.contradictions ?? []);
   if (found.length === 0) return null;
-  return html('ul', {class: 'warnings'}, found.map(({rows, explained_by: causes}) => {
-    const times = (row) => number(Number(row.times.toPrecision(2)));
-    const points = (rows ?? []).map((row) => `${inWords(row.point)} (${times(row)} times the described step)`).join(', ');
-    const why = (causes ?? []).map((cause) => cause.words).join(' or ');
-    return html('li', {}, `Measured rows contradict the description: ${points}. `,
-        why ? `Likely: ${why}.` : 'No cause is known.');
-  }));
+  return html('ul', {class: 'warnings'}, found.map(({sentence}) => html('li', {}, sentence)));
 }
 
 function leadOf(points, rows, name) {
