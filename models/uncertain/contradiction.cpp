@@ -205,8 +205,8 @@ Settings times_a_step(const Steps& rows) {
   return values_between(longest.value() / 32, longest.value() * 16, alike);
 }
 
-// 15 to 400 us a gradient of DDP, as far as its curve was looked at.
-Settings hook_times(const Steps&) { return values_between(1.5, 40, alike); }
+// 15 to 200 us a gradient of DDP, about as far as its curve was looked at.
+Settings hook_times(const Steps&) { return values_between(1.5, 20, alike); }
 
 // Beforehand, over the description's being right, where somebody looks at rows: judged. Links
 // differ often, and figures are read wrong; what one GPU takes is rarely wrong by more than its

@@ -136,9 +136,9 @@ std::string words_of(const Explanation& explanation, const Rows& rows) {
     case Cause::overlap: return "no communication that hides behind compute";
     case Cause::straggler:
       return fmt::format("a slowest rank that computes {:.0f} % longer", 100 * (value - 1));
-    case Cause::host:
-      return fmt::format("a host that takes {} more to launch each gradient's hooks",
-                         to_text(Seconds(1e-5 * value)));
+    case Cause::host:  // in 10 of DDP's 17 us
+      return fmt::format("a host that takes {:.2g} times as long in the strategy's hooks",
+                         1 + value * 10 / 17);
     case Cause::each_step: return fmt::format("{} more in each step", to_text(Seconds(value)));
     case Cause::one_gpu: return words_of_one_gpu(value, rows);
   }

@@ -313,7 +313,7 @@ Seconds time_at_peak_of(const Scenario& scenario,
 
 // How far hooks were seen to take longer than assumed: a step of Unknown::host.
 constexpr double hook_unit = 10.0 / 17;
-constexpr double hook_places[] = {2, 6, 15, 40};
+constexpr double hook_places[] = {2, 6, 15};
 
 uncertain::Curve longer_hooks(const Scenario& scenario) {
   if (!has_gpu_overheads(scenario) || scenario.host_given.hooks) return {};

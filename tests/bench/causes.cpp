@@ -1,4 +1,4 @@
-// How often the cause of measured steps is found: causes [SEEDS [FIRST_SEED]] [--verbose].
+// How often the cause of measured steps is found: causes [SEEDS [FIRST_SEED [-v]]].
 //
 // A seed is a random shipped preset, network, strategy and bandwidth, and 3 to 5 numbers of GPUs.
 // One thing of it is changed (`planted`), or nothing. Steps are predicted as changed, with all that
