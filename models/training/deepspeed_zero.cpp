@@ -124,8 +124,10 @@ class ZeroStep {
     BuiltStep built{step_.take(), {}};
     built.assumptions.add({zero_without_norm, "deepspeed_zero"});
     if (offload_) {
-      const ModelMemory held = zero_states(request_);
-      offload_->assume("deepspeed_zero", held.gradients + held.optimizer, built.assumptions);
+      Bytes held = zero_states(request_).optimizer;  // and gradients, of each rank's part
+      for (const auto& [type, group] : groups_.all())
+        held += groups_.part(type) * element_size(type);
+      offload_->assume("deepspeed_zero", held, built.assumptions);
     }
     return built;
   }
@@ -278,7 +280,10 @@ ModelMemory zero_memory(const StrategyRequest& request) {
   const auto tensors = gradient_tensors(request.workload);
   const FlatGroups groups(tensors, request.cluster.ranks());
   ModelMemory memory = zero_states(request);
-  if (request.settings.get<bool>("offload_optimizer")) memory.gradients = memory.optimizer = {};
+  if (request.settings.get<bool>("offload_optimizer")) {
+    memory.optimizer = {};
+    if (shards_gradients(zero)) memory.gradients = {};
+  }
   for (const auto& [type, group] : groups.all()) {
     const ElementSize size = element_size(type);
     if (zero.is_contiguous) memory.buckets += zero.bucket_size * size * (zero.overlaps ? 2 : 1);

@@ -41,9 +41,8 @@
 //   units; then ranks of all nodes that have the same shard all-reduce it, on a stream of its own
 //   (_reduce_grad). Without reshard_after_forward that is _HYBRID_SHARD_ZERO2.
 // - With cpu_offload (CPUOffload(offload_params=True)) a unit's shard is copied from the host
-// before
-//   each of its all-gathers, on their stream, and its reduced gradients to the host; CPUs optimize
-//   shards when the last copy is there (pre_unshard and _offload_grad, _flat_param.py).
+//   before each of its all-gathers, on their stream, and its reduced gradients to the host; CPUs
+//   optimize shards when the last copy is there (pre_unshard and _offload_grad, _flat_param.py).
 // - Checkpointed blocks are recomputed within a unit, which by then is gathered for its backward.
 namespace paceline::training {
 namespace {

@@ -152,8 +152,9 @@ Settings values_between(double least, double most, double falling) {
   const auto count = static_cast<int>(std::lround((std::log(most) - from) / grid_step));
   for (int i = 0; i <= count; ++i) {
     const double log = from + i * grid_step;
-    all.push_back({std::exp(log),
-                   std::exp(-std::abs(log) / falling) * (log < 0 ? of_shorter : 1 - of_shorter)});
+    const double side = log < 0 ? of_shorter : 1 - of_shorter;
+    const double weight = std::isinf(falling) ? 1 : std::exp(-std::abs(log) / falling) * side;
+    all.push_back({std::exp(log), weight});
   }
   return all;
 }

@@ -66,7 +66,8 @@ Network in_float8(const Network& network) {
   constexpr double passes = 2.5;  // of 16 bits: two reads, and half as much written
   const auto is_product = [](const Layer& layer) {
     const auto* cost = std::get_if<ModelledCost>(&layer.cost);
-    return cost != nullptr && cost->work == Work::product;
+    const bool is_adapter = layer.name.ends_with(".lora_A") || layer.name.ends_with(".lora_B");
+    return cost != nullptr && cost->work == Work::product && !is_adapter;
   };
   const auto head =
       std::ranges::find_if(network.layers.rbegin(), network.layers.rend(), is_product);
@@ -78,7 +79,10 @@ Network in_float8(const Network& network) {
       continue;
     }
     Layer casts{layer.name + ".to_float8", {}, {}, {}, {}, layer.block};
-    ModelledCost cost = traffic_cost(passes * layer.kept.input, passes * layer.kept.output);
+    const bool has_backward =
+        std::get<ModelledCost>(layer.cost).backward.flops_per_sample > Flops(0);
+    ModelledCost cost =
+        traffic_cost(passes * layer.kept.input, has_backward ? passes * layer.kept.output : 0);
     cost.forward.parameter_elements = passes * layer.kept.cast_weights;
     casts.cost = cost;
     made.layers.push_back(casts);

@@ -26,10 +26,11 @@ namespace paceline::workload {
 // torch/_inductor/cudagraph_trees.py (mode reduce-overhead).
 [[nodiscard]] Network in_graphs(const Network& network);
 
-// The network with the products of its linear layers in FP8, but the last, a head, as torchtitan
-// leaves it. Scales are dynamic, of whole tensors: each operand of the three products is read for
-// its greatest element, read again and written with one byte (torchao 0.8, torchao/float8/
-// float8_linear.py and float8_utils.py, tensorwise). Products of frozen weights have no third.
+// The network with the products of its linear layers in FP8, but the last of them, as torchtitan
+// leaves a head, and adapters. Scales are dynamic, of whole tensors: each operand of the three
+// products is read for its greatest element, read again and written with one byte (torchao 0.8,
+// torchao/float8/ float8_linear.py and float8_utils.py, tensorwise). Products of frozen weights
+// have no third.
 [[nodiscard]] Network in_float8(const Network& network);
 
 // The network with the tensors of its convolutions laid out with channels side by side, which those

@@ -159,6 +159,7 @@ ResultFile result_in(std::string text, const std::string& name) {
                       })};
     if (const JsonValue* found = all.find("contradictions")) {
       for (const JsonValue& one : found->list()) {
+        if (one.find("sentence") == nullptr) continue;  // of an earlier version
         result.outside.push_back(member<std::string>(one, "sentence"));
       }
     }

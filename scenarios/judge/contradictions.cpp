@@ -78,8 +78,9 @@ std::string words_of_work(double times, const Rows& rows) {
   const auto sequence =
       shared(rows, [](const PointOutcome& row) { return static_cast<double>(row.setup.sequence); });
   std::string words = fmt::format("{:g} times the work in each step: ", times);
-  words += batch ? fmt::format("a batch of {:g} per GPU, not {:g}", *batch * times, *batch)
-                 : "another batch";
+  const bool is_whole = batch && std::fmod(*batch * times, 1) == 0;
+  words += is_whole ? fmt::format("a batch of {:g} per GPU, not {:g}", *batch * times, *batch)
+                    : "another batch";
   if (sequence.value_or(0) > 0) {
     words += fmt::format(", sequences of {:g} tokens, not {:g},", *sequence * times, *sequence);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "models/collectives/nccl_tests.h"
 #include "models/cost/bounds.h"
@@ -32,6 +31,12 @@ Scenario scenario_of(const DescribedMachine& machine, const LogTable& table,
   if (machine.device.empty())
     values.set_given({{"workload.device", whole.gpu}, {"cluster.gpus", ""}});
   const std::uint32_t ranks = table.shape.ranks_per_node;
+  if (ranks > whole.gpus_per_node) {
+    throw InputError({table.file},
+                     fmt::format("has {} GPUs a node, and {} has {}", ranks, machine.preset,
+                                 whole.gpus_per_node),
+                     "name another preset, or --nodes");
+  }
   if (table.shape.nodes == 1) {
     values.set_given({{"gpus", std::to_string(ranks)}});
   } else if (ranks != whole.gpus_per_node) {
@@ -135,7 +140,9 @@ std::vector<Suspect> suspects_of(const DescribedMachine& machine,
   constexpr double fits = 0.5, as_well = 1.5;
   constexpr std::size_t named = 3;
   std::vector<Suspect> found;
-  for (Suspect& one : all_suspects(scenario_of(machine, tables.front(), {}).cluster)) {
+  const auto nodes_of = [](const LogTable& table) { return table.shape.nodes; };
+  const LogTable& largest = *std::ranges::max_element(tables, {}, nodes_of);
+  for (Suspect& one : all_suspects(scenario_of(machine, largest, {}).cluster)) {
     const auto by_it = off_by(machine, tables, one.settings);
     if (!by_it || *by_it > fits * off) continue;
     one.off = *by_it;
@@ -157,12 +164,13 @@ Verdict verdict_on(const HealthOfLog& log) {
     if (row.measured > row.predicted.high) ++slower;
     if (row.measured < row.predicted.low) ++faster;
   }
+  if (rows == 0) return Verdict::unjudged;
   if (3 * slower > rows) return Verdict::slow;
   return 3 * faster > rows ? Verdict::fast : Verdict::healthy;
 }
 
 std::string sentence_on(const HealthOfLog& log) {
-  if (log.rows.empty()) return "no rows";
+  if (log.verdict == Verdict::unjudged) return std::string(to_text(log.verdict));
   const HealthRow& largest = *std::ranges::max_element(log.rows, {}, &HealthRow::size);
   const double factor = collectives::bus_factor(log.shape.collective, RankCount(log.shape.ranks()));
   const auto busbw = [&](Seconds time) { return factor * (largest.size / time).value() / 1e9; };
@@ -188,7 +196,8 @@ Health health_of(const DescribedMachine& machine, const std::vector<LogTable>& t
     log.sentence = sentence_on(log);
   }
   if (rows == 0) {
-    throw InputError({tables.front().file}, "has no row of 1 MiB or more",
+    throw InputError({tables.empty() ? "--preset" : tables.front().file},
+                     "finds no row of 1 MiB or more that can be predicted",
                      "run nccl-tests with -b 1M -e 1G -f 2");
   }
   made.off = std::sqrt(sum / static_cast<double>(rows));

@@ -23,9 +23,10 @@ struct Suspect {
   double off = 0;                               // as Health's, by it
 };
 
-enum class Verdict { healthy, slow, fast };
+enum class Verdict { healthy, slow, fast, unjudged };
 constexpr auto words_of(Verdict) {
-  return words_up_to<Verdict::fast>("healthy", "slower than described", "faster than described");
+  return words_up_to<Verdict::unjudged>("healthy", "slower than described", "faster than described",
+                                        "not judged: no row of 1 MiB or more");
 }
 
 struct HealthRow {
@@ -54,9 +55,10 @@ struct Health {
 // Rows below are limited by latencies of hosts and switches, not by what links carry.
 inline constexpr Bytes health_from{1 << 20};
 
-// By NCCL, of each log's version where that is modelled. A log is healthy where two thirds of its
-// rows of a MiB and more lie within their 90 % intervals or above half of them. Throws InputError
-// for groups that the machine does not hold.
+// By NCCL of the scenario's default version, in elements of four bytes, whatever the log's were. A
+// log is slow where more than a third of its rows of a MiB and more take longer than their 90 %
+// intervals, else fast where as many take less. Suspects are of the log with the most nodes. Throws
+// InputError for groups that the machine does not hold, and where no row is left to judge.
 [[nodiscard]] Health health_of(const DescribedMachine& machine,
                                const std::vector<LogTable>& tables);
 

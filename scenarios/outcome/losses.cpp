@@ -87,9 +87,10 @@ std::string losses_in_words(const PointOutcome& outcome) {
   const std::string reached = fmt::format("{} reach {:.3g}x one", outcome.name(), speedup);
   constexpr double nothing = 0.005, shown_from = 0.01;  // parts of the GPUs; of what is lost
   if (std::abs(lost) < nothing * outcome.gpus) return reached + ": next to nothing is lost";
-  if (lost < 0)
-    return reached + ", more than all: " + std::string(to_text(losses.parts.back().kind)) +
-           " take less";
+  if (lost < 0) {
+    return fmt::format("{}, as {} take less than on one GPU", reached,
+                       to_text(losses.parts.back().kind));
+  }
   std::vector<std::string> parts;
   for (const Loss& one : losses.parts) {
     const double share = one.time / losses.all();

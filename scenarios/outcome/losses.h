@@ -18,7 +18,7 @@ enum class LossKind { communication, stragglers, contention, copies, engine, res
 
 constexpr auto words_of(LossKind) {
   return words_up_to<LossKind::rest>("exposed communication", "stragglers", "contention",
-                                     "copies of gradients", "waits and copies beside compute",
+                                     "copies on the GPU", "waits and copies beside compute",
                                      "launches, hooks and optimizer");
 }
 
@@ -29,7 +29,7 @@ struct Loss {
 
 struct Losses {
   std::vector<Loss> parts;   // together what the step takes beyond one GPU's; the largest first
-  std::string largest_call;  // "bucket 3 (the longest of 5 exposed calls)"; empty: none is exposed
+  std::string largest_call;  // "bucket 3, 3ms of it, within the node; the longest of 5"; or empty
 
   [[nodiscard]] Seconds all() const;
 };

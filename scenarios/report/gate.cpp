@@ -20,6 +20,7 @@ std::string in_xml(std::string_view text) {
       case '&': escaped += "&amp;"; break;
       case '<': escaped += "&lt;"; break;
       case '"': escaped += "&quot;"; break;
+      case '\n': escaped += ' '; break;
       default: escaped += c;
     }
   }
@@ -31,7 +32,7 @@ std::string in_quotes(std::string_view text) {
   std::string escaped = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') escaped += '\\';
-    escaped += c;
+    escaped += c == '\n' ? ' ' : c;
   }
   return escaped + '"';
 }

@@ -3,7 +3,6 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/words.h"
@@ -19,7 +18,8 @@ struct Gate {
   std::optional<double> percent;
   Side side = Side::both;
 
-  // Why a measured step does not: "9.2 ms measured, 6.1 to 8.4 ms allowed"; nullopt: it does.
+  // "a step of 9.2ms was measured, longer than the 8.4ms that are allowed"; nullopt: it keeps to
+  // it.
   [[nodiscard]] std::optional<std::string> broken_by(const ValidationRow& row) const;
 };
 constexpr auto words_of(Gate::Side) {

@@ -46,8 +46,10 @@ void write_text(std::ostream& out, const Health& made) {
   if (made.suspects.empty()) {
     return write_line(out, "no change of the description that is looked at explains all rows");
   }
-  write_line(out, fmt::format("times are {:.2f}x off what is described; that would explain them:",
-                              std::exp(made.off)));
+  write_line(out,
+             fmt::format(
+                 "times are typically {:.2f}x what is described; each of these would explain them:",
+                 std::exp(made.off)));
   for (const Suspect& one : made.suspects) {
     write_line(out, fmt::format("  {} (then {:.2f}x); to see it: {}", one.words, std::exp(one.off),
                                 one.look_at));

@@ -389,7 +389,8 @@ Action attach_validate(CommandOptions& app) {
                   "Of --measured-within: both sides, or only steps that are too slow or too fast.")
       .suggests({"both", "slow", "fast"})
       .needs(within);
-  output.add_output("--junit", options->junit, "Write the points as JUnit's XML to this file.");
+  output.add_output("--junit", options->junit, "Write the points as JUnit's XML to this file.")
+      .needs(within);
   output.add_output("--prometheus", options->metrics,
                     "Write the steps as OpenMetrics text to this file.");
   options->output.add_to(app, "the table");

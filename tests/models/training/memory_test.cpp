@@ -139,10 +139,13 @@ TEST(Memory, OfWhatIsOffloadedIsTheHosts) {
   const ModelMemory fsdp = model_of("fsdp", two_layers(), {{{"cpu_offload", true}}, {}, 2});
   EXPECT_EQ(fsdp.parameters + fsdp.gradients + fsdp.optimizer, Bytes(0));
   EXPECT_EQ(fsdp.gathered, model_of("fsdp", two_layers(), {{}, {}, 2}).gathered);
-  const ModelMemory zero =
-      model_of("deepspeed_zero", two_layers(), {{{"offload_optimizer", true}}, {}, 2});
-  EXPECT_EQ(zero.parameters, megabytes(6));
-  EXPECT_EQ(zero.gradients + zero.optimizer, Bytes(0));
+  for (const std::uint64_t stage : {1, 2}) {
+    const ModelMemory zero = model_of("deepspeed_zero", two_layers(),
+                                      {{{"offload_optimizer", true}, {"stage", stage}}, {}, 2});
+    EXPECT_EQ(zero.parameters, megabytes(6));
+    EXPECT_EQ(zero.gradients, megabytes(stage == 1 ? 6 : 0));
+    EXPECT_EQ(zero.optimizer, Bytes(0));
+  }
 }
 
 // Of 2 and 4 MB: both units gathered, 6 MB; whole gradients of two neighbours, 6 MB, or, when

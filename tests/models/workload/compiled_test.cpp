@@ -79,6 +79,7 @@ TEST(Compiled, LayersOfOtherSizesStayApart) {
 TEST(Float8, IsOfAllProductsButTheLast) {
   Layer product = layer_of("up", Work::product, 30, 60, {10, 20, true});
   product.kept.cast_weights = 200;
+  std::get<ModelledCost>(product.cost).backward.flops_per_sample = Flops(1);
   Layer head = product;
   head.name = "head";
   const Network made = in_float8({"n", {product, head}});

@@ -47,7 +47,8 @@ TEST_F(Reports, AreMarkdownInAFile) {
   const std::string markdown = text("r.md");
   EXPECT_EQ(
       markdown.rfind(
-          "**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\nlayers, fp32 (default), 8 samples per GPU; ", 0),
+          "**two \\| &lt;b&gt;nodes&lt;/b&gt;**\n\n4 GPUs reach 3.81x one; of the 0.193x lost: ",
+          0),
       0U)
       << markdown;
   EXPECT_NE(markdown.find("\n<details><summary>"), std::string::npos) << markdown;
@@ -101,7 +102,8 @@ TEST_F(Reports, HaveColoursAndBarsWhereTheyAreForced) {
 // Two layers of 3 ms and an optimizer of 1 ms: 7 ms on one GPU.
 TEST_F(Reports, SayWhereTheStepGoesAndThatRdmaIsAssumed) {
   const std::string out = run({"run", "s.yaml"}).out;
-  EXPECT_NE(out.find("GPUs: 7ms of one GPU, "), out.npos) << out;
+  EXPECT_NE(out.find("4 GPUs reach 3.81x one; of the 0.193x lost: 65 % stragglers, "), out.npos)
+      << out;
   EXPECT_NE(out.find(" Gb/s RDMA (default)\n"), out.npos) << out;
   const std::string told = run({"run", "s.yaml", "--set", "cluster.network.transport=rdma"}).out;
   EXPECT_NE(told.find(" Gb/s RDMA\n"), told.npos) << told;
