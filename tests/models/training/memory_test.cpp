@@ -139,7 +139,7 @@ TEST(Memory, OfWhatIsOffloadedIsTheHosts) {
   const ModelMemory fsdp = model_of("fsdp", two_layers(), {{{"cpu_offload", true}}, {}, 2});
   EXPECT_EQ(fsdp.parameters + fsdp.gradients + fsdp.optimizer, Bytes(0));
   EXPECT_EQ(fsdp.gathered, model_of("fsdp", two_layers(), {{}, {}, 2}).gathered);
-  for (const std::uint64_t stage : {1, 2}) {
+  for (const std::uint64_t stage : {1UL, 2UL}) {
     const ModelMemory zero = model_of("deepspeed_zero", two_layers(),
                                       {{{"offload_optimizer", true}, {"stage", stage}}, {}, 2});
     EXPECT_EQ(zero.parameters, megabytes(6));
