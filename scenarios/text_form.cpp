@@ -96,6 +96,20 @@ void paint(std::ostream& out, Paint with) {
   (void)raw->sputn(sequence.data(), static_cast<std::streamsize>(sequence.size()));
 }
 
+std::string in_markup(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '&': escaped += "&amp;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string in_markdown(std::string_view text) {
   const std::string line = in_one_line(text);
   std::string made;

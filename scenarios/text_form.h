@@ -34,6 +34,8 @@ void paint(std::ostream& out, Paint with);
 // mention or list begins in it. Source: GitHub Flavored Markdown Spec 0.29, 6.1 (backslash
 // escapes), 6.2 (entities), 6.9 (autolinks).
 [[nodiscard]] std::string in_markdown(std::string_view text);
+// As text or a quoted attribute of HTML and XML.
+[[nodiscard]] std::string in_markup(std::string_view text);
 
 // A bar of `part` (0 to 1, else cut) of `width` characters; without a rest of blanks.
 [[nodiscard]] std::string bar_text(double part, std::size_t width, bool has_blocks);

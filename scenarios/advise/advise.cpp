@@ -57,7 +57,7 @@ Settings point_of(const std::string& path, const Settings& settings,
   return point;
 }
 
-// Of what tells the most of a quantity.
+// The measurement that tells most about a quantity.
 std::string measurement_of(std::optional<uncertain::Unknown> quantity) {
   using uncertain::Unknown;
   switch (quantity.value_or(Unknown::wrapper)) {

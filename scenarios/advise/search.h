@@ -49,9 +49,10 @@ enum class Strategies { framework, all };
 
 constexpr auto words_of(Strategies) { return words_up_to<Strategies::all>("framework", "all"); }
 
-// What there is to try: the strategy's buckets and other strategies with their own, the library's
-// algorithms, gradients of 16 bits and other precisions, accumulation; then settings of the
-// strategy, checkpoints and batches, an axis each. Nothing that the scenario has already.
+// Each axis holds the values that are tried of one thing: buckets of this and of other strategies,
+// algorithms of the library, gradients of 16 bits and other precisions, accumulation; then one axis
+// for each setting of the strategy, for checkpoints and for batches. Values that the scenario has
+// already are left out.
 [[nodiscard]] std::vector<SearchAxis> options_of(const Scenario& scenario,
                                                  Strategies strategies = Strategies::framework);
 

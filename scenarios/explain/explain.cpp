@@ -90,7 +90,8 @@ class Formulas {
       case TermKind::believed: return longer(compute.contended, compute.believed);
       case TermKind::host:
         return fmt::format("{} of launches, less what hides them", to_text(terms_.launches));
-      case TermKind::engine_copies: return "into and out of its buffer";
+      case TermKind::engine_copies:
+        return "an engine's, into and out of its buffer, or a GPU's, from and to its host";
       case TermKind::engine_waits: return "to its next wake, and until ranks agree";
       case TermKind::others: return "this rank is in a call, another is not yet";
       case TermKind::exposed_call:
@@ -120,9 +121,12 @@ class Sources {
       case TermKind::copies:
         return unless(place_of({"training.strategy"}), "the strategy") +
                "; memory traffic of its kernels (models/workload/workload.h: kernel_time)";
-      case TermKind::optimizer:
+      case TermKind::optimizer: {
+        const std::string host = place_of({"training.cpu_offload", "training.offload_optimizer"});
+        if (!host.empty()) return host + "; CPUs (models/training/host_offload.cpp)";
         return unless(place_of({"training.optimizer.time"}),
                       "memory traffic of its kernels (models/workload/attained.h)");
+      }
       case TermKind::slowest_rank: {
         const std::string given = place_of({"ranks.slowdown", "ranks.jitter", "ranks.spread"});
         if (!given.empty()) return given;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "models/collectives/nccl_tests.h"
 #include "models/cost/bounds.h"
@@ -77,29 +78,35 @@ HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table
   return made;
 }
 
-double square_off(const HealthOfLog& log, std::size_t& rows) {
-  double sum = 0;
-  for (const HealthRow& row : log.rows) {
-    if (row.size < health_from) continue;
-    sum += std::pow(std::log(row.measured / row.predicted.time), 2);
-    ++rows;
+// Health::off of these logs; nullopt: none has a row that counts.
+std::optional<double> distance(std::span<const HealthOfLog> logs) {
+  double sum = 0, rows = 0;
+  for (const HealthOfLog& log : logs) {
+    for (const HealthRow& row : log.rows) {
+      if (row.size < health_from) continue;
+      sum += std::pow(std::log(row.measured / row.predicted.time), 2);
+      ++rows;
+    }
   }
-  return sum;
+  return rows == 0 ? std::nullopt : std::optional(std::sqrt(sum / rows));
 }
 
-// nullopt: the description cannot be changed so.
+// Throws InputError where the description cannot be changed so.
+std::vector<HealthOfLog> predicted_logs(const DescribedMachine& machine,
+                                        const std::vector<LogTable>& tables,
+                                        const Settings& changes) {
+  std::vector<HealthOfLog> logs;
+  for (const LogTable& table : tables) logs.push_back(predicted_log(machine, table, changes));
+  return logs;
+}
+
 std::optional<double> off_by(const DescribedMachine& machine, const std::vector<LogTable>& tables,
                              const Settings& changes) {
-  double sum = 0;
-  std::size_t rows = 0;
   try {
-    for (const LogTable& table : tables) {
-      sum += square_off(predicted_log(machine, table, changes), rows);
-    }
+    return distance(predicted_logs(machine, tables, changes));
   } catch (const InputError&) {
     return std::nullopt;
   }
-  return rows == 0 ? std::nullopt : std::optional(std::sqrt(sum / static_cast<double>(rows)));
 }
 
 // What makes machines slower than they are described: a row of settings each.
@@ -161,8 +168,8 @@ Verdict verdict_on(const HealthOfLog& log) {
   for (const HealthRow& row : log.rows) {
     if (row.size < health_from) continue;
     ++rows;
-    if (row.measured > row.predicted.high) ++slower;
-    if (row.measured < row.predicted.low) ++faster;
+    if (row.side() > 0) ++slower;
+    if (row.side() < 0) ++faster;
   }
   if (rows == 0) return Verdict::unjudged;
   if (3 * slower > rows) return Verdict::slow;
@@ -172,8 +179,7 @@ Verdict verdict_on(const HealthOfLog& log) {
 std::string sentence_on(const HealthOfLog& log) {
   if (log.verdict == Verdict::unjudged) return std::string(to_text(log.verdict));
   const HealthRow& largest = *std::ranges::max_element(log.rows, {}, &HealthRow::size);
-  const double factor = collectives::bus_factor(log.shape.collective, RankCount(log.shape.ranks()));
-  const auto busbw = [&](Seconds time) { return factor * (largest.size / time).value() / 1e9; };
+  const auto busbw = [&](Seconds time) { return log.busbw(largest.size, time); };
   return fmt::format("{}: {:.4g} GB/s of busbw at {}; such nodes give {:.4g} to {:.4g}",
                      to_text(log.verdict), busbw(largest.measured), to_text(largest.size),
                      busbw(largest.predicted.high), busbw(largest.predicted.low));
@@ -181,26 +187,28 @@ std::string sentence_on(const HealthOfLog& log) {
 
 }  // namespace
 
+double HealthOfLog::busbw(Bytes size, Seconds time) const {
+  const double factor = collectives::bus_factor(shape.collective, RankCount(shape.ranks()));
+  return factor * (size / time).value() / 1e9;
+}
+
 bool Health::is_slow() const {
   return std::ranges::any_of(logs, [](const auto& one) { return one.verdict == Verdict::slow; });
 }
 
 Health health_of(const DescribedMachine& machine, const std::vector<LogTable>& tables) {
-  Health made;
-  double sum = 0;
-  std::size_t rows = 0;
-  for (const LogTable& table : tables) {
-    HealthOfLog& log = made.logs.emplace_back(predicted_log(machine, table, {}));
-    sum += square_off(log, rows);
-    log.verdict = verdict_on(log);
-    log.sentence = sentence_on(log);
-  }
-  if (rows == 0) {
+  Health made{predicted_logs(machine, tables, {}), 0, {}};
+  const auto off = distance(made.logs);
+  if (!off) {
     throw InputError({tables.empty() ? "--preset" : tables.front().file},
                      "finds no row of 1 MiB or more that can be predicted",
                      "run nccl-tests with -b 1M -e 1G -f 2");
   }
-  made.off = std::sqrt(sum / static_cast<double>(rows));
+  made.off = *off;
+  for (HealthOfLog& log : made.logs) {
+    log.verdict = verdict_on(log);
+    log.sentence = sentence_on(log);
+  }
   if (made.is_slow()) made.suspects = suspects_of(machine, tables, made.off);
   return made;
 }

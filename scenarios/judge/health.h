@@ -33,6 +33,11 @@ struct HealthRow {
   Bytes size;
   Seconds measured;
   cost::Prediction predicted;  // by the machine's description alone
+
+  // -1: shorter than its interval; 1: longer.
+  [[nodiscard]] int side() const {
+    return measured > predicted.high ? 1 : measured < predicted.low ? -1 : 0;
+  }
 };
 
 struct HealthOfLog {
@@ -42,6 +47,9 @@ struct HealthOfLog {
   Verdict verdict{};
   // "slower than described: 183 GB/s of busbw at 1GiB; such nodes give 400 to 460"
   std::string sentence;
+
+  // As nccl-tests counts it, in GB/s.
+  [[nodiscard]] double busbw(Bytes size, Seconds time) const;
 };
 
 struct Health {

@@ -137,6 +137,13 @@ void refuse_states_without_effect(Section& training, const Scenario& scenario) {
     }
   }
   if (!training.is_given("optimizer.time")) return;
+  for (const settings::Key& key : scenario.strategy->keys) {
+    const bool is_offload = key.name == "cpu_offload" || key.name == "offload_optimizer";
+    if (!is_offload || !training.get<bool>(key.name)) continue;
+    training.field("optimizer.time")
+        ->fail(fmt::format("is a GPU's, and {} leaves the optimizer to CPUs", key.name),
+               "leave it out");
+  }
   if (!scenario.traced) {
     training.refuse_set("optimizer.fused",
                         "has no effect: optimizer.time says how long the optimizer takes",

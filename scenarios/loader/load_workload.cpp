@@ -509,7 +509,13 @@ std::shared_ptr<const workload::Network> network_of(Section& workload) {
   if (workload.get<MemoryFormat>("memory_format") == MemoryFormat::channels_last) {
     network = changed<workload::channels_last>(network);
   }
-  if (workload.get<bool>("float8")) network = changed<workload::in_float8>(network);
+  if (workload.get<bool>("float8")) {
+    const std::size_t layers = network->layers.size();
+    network = changed<workload::in_float8>(network);
+    if (network->layers.size() == layers) {
+      workload.require("float8").fail("finds no linear layer beside the last", "leave it out");
+    }
+  }
   if (workload.get<bool>("compile")) network = changed<workload::compiled>(network);
   if (workload.get<bool>("cuda_graphs")) network = changed<workload::in_graphs>(network);
   return network;

@@ -92,14 +92,17 @@ std::string losses_in_words(const PointOutcome& outcome) {
                        to_text(losses.parts.back().kind));
   }
   std::vector<std::string> parts;
+  std::string gained;
   for (const Loss& one : losses.parts) {
     const double share = one.time / losses.all();
     if (std::abs(share) < shown_from) continue;
     const bool is_calls = one.kind == LossKind::communication;
-    parts.push_back(fmt::format("{:.0f} % {}{}", 100 * share, to_text(one.kind),
-                                is_calls ? fmt::format(" ({})", losses.largest_call) : ""));
+    std::string part = fmt::format("{:.0f} % {}{}", 100 * std::abs(share), to_text(one.kind),
+                                   is_calls ? fmt::format(" ({})", losses.largest_call) : "");
+    share > 0 ? parts.push_back(std::move(part)) : void(gained += ", less " + part);
   }
-  return fmt::format("{}; of the {:.3g}x lost: {}", reached, lost, fmt::join(parts, ", "));
+  return fmt::format("{}; of the {:.3g}x lost: {}{}", reached, lost, fmt::join(parts, ", "),
+                     gained);
 }
 
 }  // namespace paceline

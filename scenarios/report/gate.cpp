@@ -9,23 +9,10 @@
 #include "models/text/number.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
+#include "scenarios/text_form.h"
 
 namespace paceline {
 namespace {
-
-std::string in_xml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\n': escaped += ' '; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // A label's value.
 std::string in_quotes(std::string_view text) {
@@ -76,9 +63,9 @@ void write_junit(std::ostream& out, const std::vector<ValidationRow>& rows, cons
              failures);
   for (const ValidationRow& row : rows) {
     fmt::print(out, "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.9g}\"",
-               in_xml(row.scenario), in_xml(row.point), row.measured_step.value());
+               in_markup(row.scenario), in_markup(row.point), row.measured_step.value());
     if (const auto why = gate.broken_by(row)) {
-      fmt::print(out, ">\n    <failure message=\"{}\"/>\n  </testcase>\n", in_xml(*why));
+      fmt::print(out, ">\n    <failure message=\"{}\"/>\n  </testcase>\n", in_markup(*why));
     } else {
       fmt::print(out, "/>\n");
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "models/collectives/nccl_tests.h"
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
@@ -20,12 +19,9 @@ std::string shape_text(const cost::CollectiveShape& shape) {
 
 void write_rows(std::ostream& out, const HealthOfLog& log) {
   TextTable table({"size", "busbw, GB/s", "predicted", "90% interval", ""}, 1);
-  const double factor = collectives::bus_factor(log.shape.collective, RankCount(log.shape.ranks()));
   for (const HealthRow& row : log.rows) {
-    const auto busbw = [&](Seconds time) { return factor * (row.size / time).value() / 1e9; };
-    const char* side = row.measured > row.predicted.high  ? "slower"
-                       : row.measured < row.predicted.low ? "faster"
-                                                          : "";
+    const auto busbw = [&](Seconds time) { return log.busbw(row.size, time); };
+    const char* side = row.side() > 0 ? "slower" : row.side() < 0 ? "faster" : "";
     table.add({to_text(row.size), fmt::format("{:.4g}", busbw(row.measured)),
                fmt::format("{:.4g}", busbw(row.predicted.time)),
                fmt::format("{:.4g} to {:.4g}", busbw(row.predicted.high), busbw(row.predicted.low)),

@@ -364,22 +364,25 @@ Action attach_validate(CommandOptions& app) {
                   "Choose among these values, PATH=VALUE,VALUE...; several options choose among "
                   "all combinations.")
       .needs(leave_out);
-  app.in_group("Prediction")
-      .add_option("--calibration", options->calibration,
-                  "Predict logs with this file, which paceline calibrate wrote.")
-      .reads_files("");
+  const Option calibration =
+      app.in_group("Prediction")
+          .add_option("--calibration", options->calibration,
+                      "Predict logs with this file, which paceline calibrate wrote.");
+  calibration.reads_files("");
   CommandOptions health = app.in_group("Health of a network");
   const Option preset =
       health.add_option("--preset", options->preset,
                         "Predict logs by this preset, or cluster file, and say whether what they "
                         "measured is healthy, and what would explain it.");
-  preset.excludes(loop).excludes(leave_out).reads_files("");
+  preset.excludes(loop).excludes(leave_out).excludes(calibration).reads_files("");
   health.add_option("--device", options->device, "The GPUs of the preset (default: its own).")
       .needs(preset);
   CommandOptions output = app.in_group("Output");
-  output.add_option("--max-mean-error", options->max_mean_error_percent,
-                    "Exit with 1 if the mean absolute error of all points exceeds this number of "
-                    "percent.");
+  output
+      .add_option("--max-mean-error", options->max_mean_error_percent,
+                  "Exit with 1 if the mean absolute error of all points exceeds this number of "
+                  "percent.")
+      .excludes(preset);
   const Option within = output.add_option(
       "--measured-within", options->within,
       "Exit with 1 if a measured step is outside its prediction's interval (write interval), or "
@@ -389,10 +392,15 @@ Action attach_validate(CommandOptions& app) {
                   "Of --measured-within: both sides, or only steps that are too slow or too fast.")
       .suggests({"both", "slow", "fast"})
       .needs(within);
+  within.excludes(loop).excludes(leave_out).excludes(preset);
   output.add_output("--junit", options->junit, "Write the points as JUnit's XML to this file.")
       .needs(within);
-  output.add_output("--prometheus", options->metrics,
-                    "Write the steps as OpenMetrics text to this file.");
+  output
+      .add_output("--prometheus", options->metrics,
+                  "Write the steps as OpenMetrics text to this file.")
+      .excludes(loop)
+      .excludes(leave_out)
+      .excludes(preset);
   options->output.add_to(app, "the table");
   options->log.add_to(app);
   options->shared.add_to(app);

@@ -8,6 +8,7 @@
 #include "models/shipped_file.h"
 #include "models/text/json_writer.h"
 #include "scenarios/build_label.h"
+#include "scenarios/text_form.h"
 #include "traces/json/json_value.h"
 #include "traces/text/format_error.h"
 
@@ -35,19 +36,6 @@ std::string inside_script(const std::string& json) {
   std::string text;
   text.reserve(json.size());
   for (const char c : json) c == '<' ? text += "\\u003c" : text += c;
-  return text;
-}
-
-std::string inside_element(std::string_view plain) {
-  std::string text;
-  for (const char c : plain) {
-    switch (c) {
-      case '<': text += "&lt;"; break;
-      case '>': text += "&gt;"; break;
-      case '&': text += "&amp;"; break;
-      default: text += c;
-    }
-  }
   return text;
 }
 
@@ -80,7 +68,7 @@ std::string payload_of(const Contents& contents) {
 std::string title_of(const Contents& contents) {
   std::string text;
   JsonWriter(text).value(contents.title);
-  return inside_element(traces::parse_json(text, "").text());
+  return in_markup(traces::parse_json(text, "").text());
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ TEST(Gate, WritesACaseForEachRow) {
   EXPECT_EQ(out.str(),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"paceline\" tests=\"2\" failures=\"1\">\n"
-            "  <testcase classname=\"a &lt;b>\" name=\"8 GPUs\" time=\"0.1\"/>\n"
-            "  <testcase classname=\"a &lt;b>\" name=\"8 GPUs\" time=\"0.2\">\n"
+            "  <testcase classname=\"a &lt;b&gt;\" name=\"8 GPUs\" time=\"0.1\"/>\n"
+            "  <testcase classname=\"a &lt;b&gt;\" name=\"8 GPUs\" time=\"0.2\">\n"
             "    <failure message=\"a step of 200ms was measured, longer than the 130ms that are "
             "allowed\"/>\n"
             "  </testcase>\n"
