@@ -21,6 +21,7 @@ enum class Cause : std::uint8_t {
   input,       // something serial, that more GPUs do not hasten: so many samples a second
   overlap,     // nothing hides
   straggler,   // the slowest rank computes so much longer
+  shared,      // GPUs of a node compute slower beside each other: CPUs, PCIe, memory, power
   host,        // Unknown::host
   each_step,   // so much more of each step, whatever the number of GPUs
   one_gpu,     // one GPU has another speed: its precision, kernels or clock
@@ -28,7 +29,7 @@ enum class Cause : std::uint8_t {
 
 constexpr auto words_of(Cause) {
   return words_up_to<Cause::one_gpu>("unit", "work", "network", "node_links", "input", "overlap",
-                                     "straggler", "host", "each_step", "one_gpu");
+                                     "straggler", "shared", "host", "each_step", "one_gpu");
 }
 
 // What a row's throughput was made from, or is in.
@@ -55,7 +56,8 @@ inline constexpr double farthest = 32;
 struct Explanation {
   Cause cause = Cause::unit;
   // work, one_gpu and calls: how many times as long, or as much. straggler: how many times as long
-  // as the others. input: samples a second. host: as Unknown::host. each_step: seconds.
+  // as the others. shared: the part more for each further GPU of a node. input: samples a second.
+  // host: as Unknown::host. each_step: seconds.
   double value = 1;
   Told told = Told::step;
   // The logarithm of how many times as likely all rows are by it as by the description, over what
@@ -72,11 +74,13 @@ inline constexpr double contradicting = 0.001;
 [[nodiscard]] bool contradicts(const Priors& priors, const MeasuredStep& row);
 
 // Causes each of which alone explains all rows of a machine and workload, those of one GPU among
-// them; the likelier first. None where no row is outside. A cause is claimed where it is
-// `claimed_from` times as likely as that the description is right; by its likeliest value all rows
-// lie within 98 % together. Named with the first are those that it is less than `told_apart` times
-// as likely as (strong evidence: Kass and Raftery, JASA 90, 1995, 3.2).
-inline constexpr double claimed_from = 1, told_apart = 20;
+// them; the likelier first. None where no row is outside. By its likeliest value all rows lie
+// within 99.5 % together. Named are those that the likeliest, or that the description is right and
+// rows lie outside by chance, is less than `told_apart` times as likely as (strong evidence: Kass
+// and Raftery, JASA 90, 1995, 3.2). At most `named_at_most` are named.
+// A first with evidence of 0 or less claims nothing: chance is likelier.
+inline constexpr double told_apart = 20;
+inline constexpr std::size_t named_at_most = 4;
 [[nodiscard]] std::vector<Explanation> explanations_of(const Priors& priors,
                                                        std::span<const MeasuredStep> rows);
 

@@ -137,6 +137,11 @@ std::string words_of(const Explanation& explanation, const Rows& rows) {
     case Cause::overlap: return "no communication that hides behind compute";
     case Cause::straggler:
       return fmt::format("a slowest rank that computes {:.0f} % longer", 100 * (value - 1));
+    case Cause::shared:
+      return fmt::format(
+          "what GPUs of a node share (CPUs, PCIe, memory, power): {:.2g} % more compute with each "
+          "further one",
+          100 * value);
     case Cause::host:  // in 10 of DDP's 17 us
       return fmt::format("a host that takes {:.2g} times as long in the strategy's hooks",
                          1 + value * 10 / 17);
@@ -163,6 +168,7 @@ std::string check_of(Cause cause, const PointOutcome& row) {
     case Cause::host:
     case Cause::each_step: return "a trace of torch.profiler in paceline import";
     case Cause::straggler: return "traces of all ranks in paceline import";
+    case Cause::shared: return "as many GPUs over more nodes";
     case Cause::one_gpu: return "the same job on one GPU";
   }
   PACELINE_UNREACHABLE("a cause outside the enumeration");
@@ -174,6 +180,10 @@ std::string check_of(Cause cause, const PointOutcome& row) {
 bool FoundContradiction::is_beyond_doubt() const {
   return std::ranges::any_of(
       rows, [](const Row& row) { return row.contradicts || row.counted.has_value(); });
+}
+
+bool FoundContradiction::is_claimed() const {
+  return !explained_by.empty() && explained_by.front().evidence > 0;
 }
 
 std::string FoundContradiction::sentence() const {
@@ -190,10 +200,19 @@ std::string FoundContradiction::sentence() const {
   }
   std::vector<std::string> words;
   for (const Cause& cause : explained_by) words.push_back(cause.words);
+  // Beside causes by how likely it is.
+  const auto chance =
+      std::ranges::find_if(explained_by, [](const Cause& cause) { return cause.evidence <= 0; });
+  const bool is_likely =
+      is_claimed() && explained_by.front().evidence < std::log(uncertain::told_apart);
+  if (chance != explained_by.end() || is_likely) {
+    words.insert(words.begin() + (chance - explained_by.begin()), "chance");
+  }
   const bool is_of_priors = rows.size() == 1 && rows.front().counted;
   const std::string why =
       !words.empty()
-          ? fmt::format("would fit {}; to check: {}", fmt::join(words, ", or "), told_apart_by)
+          ? fmt::format("{} {}; to check: {}", is_claimed() ? "would fit" : "no cause is clear:",
+                        fmt::join(words, ", or "), told_apart_by)
       : is_of_priors ? "no setting within 99 % of what is expected reaches it"
       : is_beyond_doubt()
           ? "no cause alone explains all rows: neither links, input, ranks, host, batch nor unit"

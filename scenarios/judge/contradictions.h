@@ -33,6 +33,8 @@ struct FoundContradiction {
   std::string told_apart_by;        // what to run for that; empty without causes
 
   [[nodiscard]] bool is_beyond_doubt() const;
+  // The first cause is likelier than that rows lie outside by chance.
+  [[nodiscard]] bool is_claimed() const;
   // One line, which names the first of many rows: "contradiction: ..." or "outside: ...".
   [[nodiscard]] std::string sentence() const;
 };

@@ -53,35 +53,8 @@ std::string largest_call_of(const PointOutcome& outcome, const StepTerms& terms)
       exposed == 1 ? "no other call is exposed" : fmt::format("the longest of {}", exposed));
 }
 
-}  // namespace
-
-Seconds Losses::all() const {
-  return std::accumulate(parts.begin(), parts.end(), Seconds(0),
-                         [](Seconds sum, const Loss& one) { return sum + one.time; });
-}
-
-Losses losses_of(const PointOutcome& outcome) {
-  const Prediction& predicted = *outcome.predicted;
-  const auto timeline = timeline_of(predicted.trace, predicted.alone->point.cluster.gpus_per_node);
-  const StepTerms terms = terms_of(outcome, timeline);
-  std::array<Seconds, words_of(LossKind{}).size()> times{};
-  for (const StepTerm& term : terms.terms) {
-    times[static_cast<std::size_t>(loss_of(term.part))] += term.time;
-  }
-  times[static_cast<std::size_t>(LossKind::rest)] += Seconds(0) - outcome.one_gpu_step;
-  Losses made;
-  constexpr double shown_from = 1e-9;  // of the step; less is rounding
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (std::abs(times[i] / timeline.step) < shown_from) continue;
-    made.parts.push_back({static_cast<LossKind>(i), times[i]});
-  }
-  std::ranges::stable_sort(made.parts,
-                           [](const Loss& a, const Loss& b) { return a.time > b.time; });
-  made.largest_call = largest_call_of(outcome, terms);
-  return made;
-}
-
-std::string losses_in_words(const PointOutcome& outcome) {
+// What is lost, without the launches.
+std::string shares_in_words(const PointOutcome& outcome) {
   const Losses& losses = *outcome.losses;
   const double speedup = outcome.predicted_speedup(), lost = outcome.gpus - speedup;
   const std::string reached = fmt::format("{} reach {:.3g}x one", outcome.name(), speedup);
@@ -103,6 +76,45 @@ std::string losses_in_words(const PointOutcome& outcome) {
   }
   return fmt::format("{}; of the {:.3g}x lost: {}{}", reached, lost, fmt::join(parts, ", "),
                      gained);
+}
+
+}  // namespace
+
+Seconds Losses::all() const {
+  return std::accumulate(parts.begin(), parts.end(), Seconds(0),
+                         [](Seconds sum, const Loss& one) { return sum + one.time; });
+}
+
+Losses losses_of(const PointOutcome& outcome) {
+  const Prediction& predicted = *outcome.predicted;
+  const auto timeline = timeline_of(predicted.trace, predicted.alone->point.cluster.gpus_per_node);
+  const StepTerms terms = terms_of(outcome, timeline);
+  Losses made;
+  std::array<Seconds, words_of(LossKind{}).size()> times{};
+  for (const StepTerm& term : terms.terms) {
+    times[static_cast<std::size_t>(loss_of(term.part))] += term.time;
+    if (term.part == TermKind::host) made.launches = term.time / timeline.step;
+  }
+  times[static_cast<std::size_t>(LossKind::rest)] += Seconds(0) - outcome.one_gpu_step;
+  constexpr double shown_from = 1e-9;  // of the step; less is rounding
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (std::abs(times[i] / timeline.step) < shown_from) continue;
+    made.parts.push_back({static_cast<LossKind>(i), times[i]});
+  }
+  std::ranges::stable_sort(made.parts,
+                           [](const Loss& a, const Loss& b) { return a.time > b.time; });
+  made.largest_call = largest_call_of(outcome, terms);
+  return made;
+}
+
+std::string losses_in_words(const PointOutcome& outcome) {
+  constexpr double most = 0.5;  // of the step
+  const double launches = outcome.losses->launches;
+  return shares_in_words(outcome) +
+         (launches < most
+              ? ""
+              : fmt::format("; {:.0f} % of the step is launches of the host that GPUs wait for",
+                            100 * launches));
 }
 
 }  // namespace paceline

@@ -30,6 +30,7 @@ struct Loss {
 struct Losses {
   std::vector<Loss> parts;   // together what the step takes beyond one GPU's; the largest first
   std::string largest_call;  // "bucket 3, 3ms of it, within the node; the longest of 5"; or empty
+  double launches = 0;       // the part of the step in which a host launches and GPUs wait for it
 
   [[nodiscard]] Seconds all() const;
 };
@@ -37,8 +38,8 @@ struct Losses {
 // Precondition: the outcome is predicted, with its trace, on several GPUs.
 [[nodiscard]] Losses losses_of(const PointOutcome& outcome);
 
-// "8 GPUs reach 4.6x; of the 3.4x lost 83 % is exposed communication, ...". Precondition: likewise,
-// or its losses were found before.
+// "8 GPUs reach 4.6x; of the 3.4x lost 83 % is exposed communication, ...", and where launches take
+// most of the step, which speedups do not show, that they do. Precondition: losses were found.
 [[nodiscard]] std::string losses_in_words(const PointOutcome& outcome);
 
 }  // namespace paceline

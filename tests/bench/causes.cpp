@@ -46,6 +46,7 @@ const std::vector<Planted> planted{{"nothing", {}},
                                    {"host", {Cause::host}},
                                    {"input", {Cause::input}},
                                    {"straggler", {Cause::straggler}},
+                                   {"shared", {Cause::shared}},
                                    {"no overlap", {Cause::overlap}},
                                    {"unit", {Cause::unit}},
                                    {"batch", {Cause::work}},
@@ -101,6 +102,7 @@ std::string found_in(std::string_view text, const char* pattern) {
 struct Drawn {
   Settings settings;
   std::vector<unsigned> gpus;
+  unsigned in_node = 1;    // GPUs of a node
   std::string intra_node;  // its bandwidth; empty: none
   bool has_sequence = false;
 };
@@ -120,6 +122,7 @@ std::optional<Drawn> drawn(Random& random) {
   Drawn made;
   Settings& s = made.settings;
   made.has_sequence = !found_in(network.text, "sample: \\{sequence: (\\d+)").empty();
+  made.in_node = in_node;
   made.intra_node = found_in(preset.text, "intra_node:[^#]*?bandwidth: ([\\d.]+\\w+)");
   s["workload.model"] = network.name;
   s["workload.device"] = gpu;
@@ -159,7 +162,8 @@ std::string scaled(const std::string& text, double factor) {
 // Of the steps as planted: the settings, and what is done to what they give.
 struct Changed {
   Settings settings;
-  double input = 0;  // samples/s; 0: no limit
+  double shared = 0;  // the part by which each further GPU of a node makes ranks compute longer
+  double input = 0;   // samples/s; 0: no limit
   bool overlaps = true, keeps_samples = false;
   int unit = 0;
 };
@@ -184,6 +188,8 @@ std::optional<Changed> changed(const std::string& what, Random& random, const Dr
     made.input = last.samples_per_step / last.step().value() * random.spread(0.1, 0.9);
   } else if (what == "straggler") {
     s["ranks.slowdown"] = fmt::format("{{1: {:.3g}}}", random.spread(1.1, 2));
+  } else if (what == "shared") {
+    made.shared = random.spread(0.02, 0.2);
   } else if (what == "no overlap") {
     made.overlaps = false;
   } else if (what == "unit") {
@@ -231,6 +237,25 @@ std::vector<Values> values_of(Random& random, const std::vector<PointOutcome>& r
   return values;
 }
 
+// Where ranks are late one of several is, and all wait for it; one GPU is rank 0.
+std::vector<PointOutcome> predicted_as(const Changed& change, const Drawn& base,
+                                       const std::vector<PointOutcome>& described) {
+  if (!change.settings.contains("ranks.slowdown") && change.shared == 0) {
+    return predicted(change.settings, base.gpus);
+  }
+  std::vector<PointOutcome> made;
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    const unsigned gpus = base.gpus[i];
+    Settings settings = change.settings;
+    if (change.shared > 0) {
+      const unsigned others = std::min(gpus, base.in_node) - 1;
+      settings["ranks.slowdown"] = fmt::format("{{1: {:.4g}}}", 1 + change.shared * others);
+    }
+    made.push_back(gpus == 1 ? described[i] : predicted(settings, {gpus}).front());
+  }
+  return made;
+}
+
 // What the asker says that a row gave, in samples/s.
 double told(const Changed& change, const PointOutcome& described, const PointOutcome& as_changed,
             const Values& values, double noise) {
@@ -262,7 +287,7 @@ bool is_outside(const PointOutcome& row) {
 }
 
 struct Count {
-  int all = 0, first = 0, among = 0, silent = 0, named = 0, outside = 0, no_news = 0;
+  int all = 0, first = 0, among = 0, claimed = 0, silent = 0, named = 0, no_news = 0;
 };
 
 // What a change of a quantity alone can make of a row, before it is predicted: whether that may be
@@ -303,10 +328,11 @@ void add(Count& count, const Planted& one, const std::optional<FoundContradictio
     for (const auto& cause : found->explained_by) causes.push_back(cause.kind);
   }
   ++count.all;
-  count.outside += found ? 1 : 0;
+  const bool is_claimed = found && found->is_claimed();
+  count.claimed += is_claimed ? 1 : 0;
   count.silent += causes.empty() ? 1 : 0;
   count.named += static_cast<int>(causes.size());
-  count.first += !causes.empty() && one.right.contains(causes.front()) ? 1 : 0;
+  count.first += is_claimed && one.right.contains(causes.front()) ? 1 : 0;
   count.among +=
       std::ranges::any_of(causes, [&](Cause c) { return one.right.contains(c); }) ? 1 : 0;
 }
@@ -325,12 +351,7 @@ bool try_one(Random& random, const Planted& one, Count& count, bool is_verbose) 
     ++count.no_news;
     return false;
   }
-  // One GPU is rank 0, and no straggler.
-  std::vector<unsigned> gpus = base->gpus;
-  const bool is_late = change->settings.contains("ranks.slowdown") && gpus.front() == 1;
-  if (is_late) gpus.erase(gpus.begin());
-  auto as_changed = is_nothing ? described : predicted(change->settings, gpus);
-  if (is_late) as_changed.insert(as_changed.begin(), described.front());
+  const auto as_changed = is_nothing ? described : predicted_as(*change, *base, described);
   if (!is_nothing) {
     std::vector<Values> as_described;
     for (const PointOutcome& row : as_changed) {
@@ -373,20 +394,19 @@ int main(int argc, char** argv) {
     }
   }
   fmt::print("{:12} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}\n", "planted", "scenarios", "first",
-             "among", "silent", "named", "outside", "no news");
+             "among", "claimed", "silent", "named", "no news");
   const auto print = [](const std::string& name, const Count& c) {
     const auto part = [&](int some) { return fmt::format("{:.0f} %", 100.0 * some / c.all); };
-    fmt::print("{:12} {:9} {:>7} {:>7} {:>7} {:7.1f} {:>7} {:7}\n", name, c.all, part(c.first),
-               part(c.among), part(c.silent),
-               static_cast<double>(c.named) / std::max(c.all - c.silent, 1), part(c.outside),
-               c.no_news);
+    fmt::print("{:12} {:9} {:>7} {:>7} {:>7} {:>7} {:7.1f} {:7}\n", name, c.all, part(c.first),
+               part(c.among), part(c.claimed), part(c.silent),
+               static_cast<double>(c.named) / std::max(c.all - c.silent, 1), c.no_news);
   };
   Count sum;
   for (const auto& [name, c] : counts) {
     print(name, c);
     if (name == "nothing") continue;
     sum.all += c.all, sum.first += c.first, sum.among += c.among, sum.silent += c.silent;
-    sum.named += c.named, sum.outside += c.outside, sum.no_news += c.no_news;
+    sum.claimed += c.claimed, sum.named += c.named, sum.no_news += c.no_news;
   }
   print("all planted", sum);
 }

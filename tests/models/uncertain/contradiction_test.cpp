@@ -142,6 +142,30 @@ TEST(Explanations, NameNoOverlap) {
   EXPECT_EQ(found[0].cause, Cause::overlap);
 }
 
+// Each further GPU of a node adds a tenth: 1.1, 1.3 and 1.7 with two, four and eight, and on two
+// nodes as on one.
+TEST(Explanations, NameWhatGpusOfANodeShare) {
+  std::vector<MeasuredStep> rows{step_of(2, 1.1, 1, Curve()), step_of(4, 1.3, 1, Curve()),
+                                 step_of(8, 1.7, 1, Curve()), step_of(16, 1.7, 1, Curve())};
+  for (MeasuredStep& row : rows) {
+    Place& place = row.response.place;
+    place.log2_gpus_per_node = std::min(place.log2_ranks, 3.0);
+    place.log2_nodes = place.log2_ranks - place.log2_gpus_per_node;
+  }
+  const auto found = explanations_of(priors_of_tenths(), rows);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].cause, Cause::shared);
+  EXPECT_NEAR(found[0].value, 0.1, 0.01);
+}
+
+// One row, 3 scales off: so far lie three in a hundred of those that are described right.
+TEST(Explanations, ClaimNothingOfWhatChanceDoesAsWell) {
+  const auto found =
+      explanations_of(priors_of_tenths(), std::vector{step_of(2, std::exp(0.15), 1, Curve())});
+  ASSERT_FALSE(found.empty());
+  EXPECT_LE(found[0].evidence, 0);
+}
+
 // Twice as slow on 2 GPUs and twice as fast on 4: nothing alone does both.
 TEST(Explanations, SayThatNothingExplainsRows) {
   EXPECT_TRUE(causes_of({step_of(2, 3, 1, Curve()), step_of(4, 0.3, 1, Curve())}).empty());
