@@ -228,17 +228,17 @@ struct Kind {
   MeasuredStep (*as_of)(const MeasuredStep& row, const Setting& setting);
 };
 constexpr Kind kinds[] = {
-    {Cause::unit, 0.15, units, with_unit},
-    {Cause::work, 0.1, amounts_of_work, with_work},
-    {Cause::network, 0.15, link_factors, with_network},
-    {Cause::node_links, 0.15, node_link_factors, with_node_links},
-    {Cause::input, 0.08, input_rates, with_input},
-    {Cause::overlap, 0.08, one_setting, with_no_overlap},
-    {Cause::straggler, 0.04, delays, with_straggler},
-    {Cause::shared, 0.04, parts_of_neighbours, with_shared},
-    {Cause::host, 0.08, hook_times, with_host},
+    {Cause::unit, 0.2, units, with_unit},
+    {Cause::work, 0.15, amounts_of_work, with_work},
+    {Cause::network, 0.2, link_factors, with_network},
+    {Cause::node_links, 0.2, node_link_factors, with_node_links},
+    {Cause::input, 0.1, input_rates, with_input},
+    {Cause::overlap, 0.1, one_setting, with_no_overlap},
+    {Cause::straggler, 0.05, delays, with_straggler},
+    {Cause::shared, 0.05, parts_of_neighbours, with_shared},
+    {Cause::host, 0.1, hook_times, with_host},
     {Cause::each_step, 0.02, times_a_step, with_more},
-    {Cause::one_gpu, 0.04, speeds, with_speed},
+    {Cause::one_gpu, 0.05, speeds, with_speed},
 };
 
 bool holds(const Priors& priors, const Steps& rows) {
@@ -248,9 +248,9 @@ bool holds(const Priors& priors, const Steps& rows) {
   });
 }
 
-// How many times as likely rows are by the likeliest setting of a cause, at least (Kass and
-// Raftery, as above).
-constexpr double worth_a_mention = 3.2;
+// How many times as likely rows are by the likeliest setting of a cause, at least: a setting that
+// moves nothing explains nothing.
+constexpr double worth_a_mention = 2;
 
 // The likeliest setting of a cause, with the mean density over all; nullopt: it explains no rows.
 // The first row is the farthest off: by a setting by which it still contradicts all rows together
