@@ -100,8 +100,9 @@ struct LogRow {
   cost::Prediction predicted;
   std::optional<Seconds> copied;
 
-  [[nodiscard]] bool is_covered() const {
-    return measured >= predicted.low && measured <= predicted.high;
+  // -1: shorter than its interval; 1: longer.
+  [[nodiscard]] int side() const {
+    return measured > predicted.high ? 1 : measured < predicted.low ? -1 : 0;
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "models/collectives/nccl_tests.h"
 #include "models/cost/bounds.h"
+#include "models/cost/nccl_tuning.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/simulate.h"
@@ -22,12 +23,14 @@ using Settings = std::vector<ScenarioFile::Setting>;
 Scenario scenario_of(const DescribedMachine& machine, const LogTable& table,
                      const Settings& changes) {
   ScenarioValues values = small_values();
+  const bool says_version = cost::nccl::Release::minor_of(table.release).has_value();
   values.set_given({{"cluster.preset", machine.preset},
                     {"cluster.nodes", std::to_string(table.shape.nodes)},
                     {"training.strategy", "bulk_synchronous"},
                     {"workload.device", machine.device},
                     {"cluster.gpus", machine.device.empty() ? "any" : ""},
-                    {"collective.library", "nccl"}});
+                    {"collective.library", "nccl"},
+                    {"collective.version", says_version ? table.release : ""}});
   const topology::Cluster whole = scenario_of_options(values, machine.settings).cluster;
   if (machine.device.empty())
     values.set_given({{"workload.device", whole.gpu}, {"cluster.gpus", ""}});
@@ -50,74 +53,16 @@ Scenario scenario_of(const DescribedMachine& machine, const LogTable& table,
   return scenario_of_options(values, settings);
 }
 
-HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table,
-                          const Settings& changes) {
-  const Scenario scenario = scenario_of(machine, table, changes);
-  HealthOfLog made{table.file, table.shape, {}, {}, {}};
-  std::vector<training::CollectiveCall> calls;
-  for (const cost::CollectiveSample& sample : table.samples) {
-    const ElementSize size(4);
-    calls.push_back(
-        {table.shape.collective, ElementCount(sample.size.value() / size.value()), size});
-  }
-  const PreparedCalls prepared = prepare_calls(scenario, std::move(calls), "");
-  const Executor simulate = simulation(false);
-  for (std::size_t i = 0; i < prepared.calls.size(); ++i) {
-    const ResolvedPoint& point = prepared.calls[i].point;
-    const auto reply = simulate(point);
-    const auto* result = std::get_if<Result>(&reply);
-    if (result == nullptr) throw BackendError("simulation", std::get<traces::Failure>(reply).what);
-    const auto& call = *call_of(result->trace.program.operations.front());
-    const Seconds time = result->totals.step;
-    const cost::LeastTimes wires = cost::least_times(scenario.cluster, call);
-    const Seconds least = std::min(time, wires.node_links + wires.network);
-    made.rows.push_back({table.samples[i].size,
-                         table.samples[i].time,
-                         {time, std::max(time * call.range.low, least), time * call.range.high}});
-  }
-  return made;
-}
-
-// Health::off of these logs; nullopt: none has a row that counts.
-std::optional<double> distance(std::span<const HealthOfLog> logs) {
-  double sum = 0, rows = 0;
-  for (const HealthOfLog& log : logs) {
-    for (const HealthRow& row : log.rows) {
-      if (row.size < health_from) continue;
-      sum += std::pow(std::log(row.measured / row.predicted.time), 2);
-      ++rows;
-    }
-  }
-  return rows == 0 ? std::nullopt : std::optional(std::sqrt(sum / rows));
-}
-
-// Throws InputError where the description cannot be changed so.
-std::vector<HealthOfLog> predicted_logs(const DescribedMachine& machine,
-                                        const std::vector<LogTable>& tables,
-                                        const Settings& changes) {
-  std::vector<HealthOfLog> logs;
-  for (const LogTable& table : tables) logs.push_back(predicted_log(machine, table, changes));
-  return logs;
-}
-
-std::optional<double> off_by(const DescribedMachine& machine, const std::vector<LogTable>& tables,
-                             const Settings& changes) {
-  try {
-    return distance(predicted_logs(machine, tables, changes));
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
-// What makes machines slower than they are described: a row of settings each.
+// What makes machines slower than they are described: a row of settings each, the same rows in the
+// same order for every group of a machine's GPUs.
 std::vector<Suspect> all_suspects(const topology::Cluster& cluster) {
   std::vector<Suspect> all;
   const auto add = [&](std::string words, Settings settings, std::string look_at) {
     all.push_back({std::move(words), std::move(settings), std::move(look_at)});
   };
-  const std::uint32_t nics = cluster.network.nics_per_node;
-  for (std::uint32_t some = nics / 2; some > 0; some /= 2) {
-    add(fmt::format("{} of {} NICs", some, nics),
+  for (const std::uint32_t part : {2U, 4U, 8U}) {
+    const std::uint32_t some = std::max(1U, cluster.network.nics_per_node / part);
+    add(fmt::format("1/{} of the NICs", part),
         {{"cluster.network.nics_per_node", std::to_string(some)}},
         "NCCL_DEBUG=INFO: how many adapters the line NET/ lists; ibstat: which ports are Active");
   }
@@ -141,6 +86,70 @@ std::vector<Suspect> all_suspects(const topology::Cluster& cluster) {
   return all;
 }
 
+// As described, or by one of all_suspects().
+HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table,
+                          std::optional<std::size_t> suspect) {
+  Scenario scenario = scenario_of(machine, table, {});
+  if (suspect) {
+    scenario = scenario_of(machine, table, all_suspects(scenario.cluster)[*suspect].settings);
+  }
+  HealthOfLog made{table.file, table.shape, {}, {}, {}};
+  std::vector<training::CollectiveCall> calls;
+  for (const cost::CollectiveSample& sample : table.samples) {
+    const ElementSize size(4);
+    calls.push_back(
+        {table.shape.collective, ElementCount(sample.size.value() / size.value()), size});
+  }
+  const PreparedCalls prepared = prepare_calls(scenario, std::move(calls), "");
+  const Executor simulate = simulation(false);
+  for (std::size_t i = 0; i < prepared.calls.size(); ++i) {
+    const ResolvedPoint& point = prepared.calls[i].point;
+    const auto reply = simulate(point);
+    const auto* result = std::get_if<Result>(&reply);
+    if (result == nullptr) throw BackendError("simulation", std::get<traces::Failure>(reply).what);
+    const auto& call = *call_of(result->trace.program.operations.front());
+    const Seconds time = result->totals.step;
+    const cost::LeastTimes wires = cost::least_times(scenario.cluster, call);
+    const Seconds least = std::min(time, wires.node_links + wires.network);
+    made.rows.push_back({table.samples[i].size,
+                         table.samples[i].time,
+                         {time, std::max(time * call.range.low, least), time * call.range.high},
+                         std::nullopt});
+  }
+  return made;
+}
+
+// Health::off of these logs; nullopt: none has a row that counts.
+std::optional<double> distance(std::span<const HealthOfLog> logs) {
+  double sum = 0, rows = 0;
+  for (const HealthOfLog& log : logs) {
+    for (const LogRow& row : log.rows) {
+      if (row.size < health_from) continue;
+      sum += std::pow(std::log(row.measured / row.predicted.time), 2);
+      ++rows;
+    }
+  }
+  return rows == 0 ? std::nullopt : std::optional(std::sqrt(sum / rows));
+}
+
+// Throws InputError where the description cannot be changed so.
+std::vector<HealthOfLog> predicted_logs(const DescribedMachine& machine,
+                                        const std::vector<LogTable>& tables,
+                                        std::optional<std::size_t> suspect = std::nullopt) {
+  std::vector<HealthOfLog> logs;
+  for (const LogTable& table : tables) logs.push_back(predicted_log(machine, table, suspect));
+  return logs;
+}
+
+std::optional<double> off_by(const DescribedMachine& machine, const std::vector<LogTable>& tables,
+                             std::size_t suspect) {
+  try {
+    return distance(predicted_logs(machine, tables, suspect));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 // Those that fit at half the distance or less, and about as well as the best of them.
 std::vector<Suspect> suspects_of(const DescribedMachine& machine,
                                  const std::vector<LogTable>& tables, double off) {
@@ -149,11 +158,15 @@ std::vector<Suspect> suspects_of(const DescribedMachine& machine,
   std::vector<Suspect> found;
   const auto nodes_of = [](const LogTable& table) { return table.shape.nodes; };
   const LogTable& largest = *std::ranges::max_element(tables, {}, nodes_of);
-  for (Suspect& one : all_suspects(scenario_of(machine, largest, {}).cluster)) {
-    const auto by_it = off_by(machine, tables, one.settings);
+  std::vector<Suspect> all = all_suspects(scenario_of(machine, largest, {}).cluster);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto by_it = off_by(machine, tables, i);
     if (!by_it || *by_it > fits * off) continue;
-    one.off = *by_it;
-    found.push_back(std::move(one));
+    const bool is_named =  // of few NICs a quarter is an eighth
+        !found.empty() && spelled(found.back().settings) == spelled(all[i].settings);
+    if (is_named) continue;
+    all[i].off = *by_it;
+    found.push_back(std::move(all[i]));
   }
   std::ranges::stable_sort(found, {}, &Suspect::off);
   while (found.size() > named ||
@@ -165,7 +178,7 @@ std::vector<Suspect> suspects_of(const DescribedMachine& machine,
 
 Verdict verdict_on(const HealthOfLog& log) {
   std::size_t rows = 0, slower = 0, faster = 0;
-  for (const HealthRow& row : log.rows) {
+  for (const LogRow& row : log.rows) {
     if (row.size < health_from) continue;
     ++rows;
     if (row.side() > 0) ++slower;
@@ -178,7 +191,7 @@ Verdict verdict_on(const HealthOfLog& log) {
 
 std::string sentence_on(const HealthOfLog& log) {
   if (log.verdict == Verdict::unjudged) return std::string(to_text(log.verdict));
-  const HealthRow& largest = *std::ranges::max_element(log.rows, {}, &HealthRow::size);
+  const LogRow& largest = *std::ranges::max_element(log.rows, {}, &LogRow::size);
   const auto busbw = [&](Seconds time) { return log.busbw(largest.size, time); };
   return fmt::format("{}: {:.4g} GB/s of busbw at {}; such nodes give {:.4g} to {:.4g}",
                      to_text(log.verdict), busbw(largest.measured), to_text(largest.size),
@@ -197,7 +210,7 @@ bool Health::is_slow() const {
 }
 
 Health health_of(const DescribedMachine& machine, const std::vector<LogTable>& tables) {
-  Health made{predicted_logs(machine, tables, {}), 0, {}};
+  Health made{predicted_logs(machine, tables), 0, {}};
   const auto off = distance(made.logs);
   if (!off) {
     throw InputError({tables.empty() ? "--preset" : tables.front().file},

@@ -6,6 +6,7 @@
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
 #include "models/units/parse.h"
+#include "scenarios/report/validation_report.h"
 #include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
 
@@ -19,7 +20,7 @@ std::string shape_text(const cost::CollectiveShape& shape) {
 
 void write_rows(std::ostream& out, const HealthOfLog& log) {
   TextTable table({"size", "busbw, GB/s", "predicted", "90% interval", ""}, 1);
-  for (const HealthRow& row : log.rows) {
+  for (const LogRow& row : log.rows) {
     const auto busbw = [&](Seconds time) { return log.busbw(row.size, time); };
     const char* side = row.side() > 0 ? "slower" : row.side() < 0 ? "faster" : "";
     table.add({to_text(row.size), fmt::format("{:.4g}", busbw(row.measured)),
@@ -51,14 +52,6 @@ void write_text(std::ostream& out, const Health& made) {
                                 one.look_at));
     write_line(out, fmt::format("    --set {}", fmt::join(spelled(one.settings), " --set ")));
   }
-}
-
-constexpr auto fields_of(const HealthRow*) {
-  using Row = HealthRow;
-  return Fields(field("size_bytes", &Row::size), field("measured_s", &Row::measured),
-                field("predicted_s", at<&Row::predicted, &cost::Prediction::time>),
-                field("predicted_s_low", at<&Row::predicted, &cost::Prediction::low>),
-                field("predicted_s_high", at<&Row::predicted, &cost::Prediction::high>));
 }
 
 constexpr auto fields_of(const HealthOfLog*) {

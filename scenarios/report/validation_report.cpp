@@ -194,13 +194,6 @@ constexpr auto fields_of(const LogSummary*) {
                 field("coverage_percent", coverage<LogSummary>));
 }
 
-constexpr auto fields_of(const LogRow*) {
-  return Fields(field("size_bytes", &LogRow::size), field("measured_s", &LogRow::measured),
-                field("predicted_s", at<&LogRow::predicted, &cost::Prediction::time>),
-                field("predicted_s_low", at<&LogRow::predicted, &cost::Prediction::low>),
-                field("predicted_s_high", at<&LogRow::predicted, &cost::Prediction::high>));
-}
-
 constexpr auto fields_of(const ValidatedLog*) {
   using Log = ValidatedLog;
   using Shape = cost::CollectiveShape;

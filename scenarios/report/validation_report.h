@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/text/fields.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/judge/contradictions.h"
 #include "scenarios/judge/left_out.h"
@@ -41,6 +42,13 @@ struct Validation {
 [[nodiscard]] LogSummary summary_of_predicted(const std::vector<ValidatedLog>& logs);
 
 void write_text(std::ostream& out, const Validation& made);
+
+constexpr auto fields_of(const LogRow*) {
+  return Fields(field("size_bytes", &LogRow::size), field("measured_s", &LogRow::measured),
+                field("predicted_s", at<&LogRow::predicted, &cost::Prediction::time>),
+                field("predicted_s_low", at<&LogRow::predicted, &cost::Prediction::low>),
+                field("predicted_s_high", at<&LogRow::predicted, &cost::Prediction::high>));
+}
 
 // paceline.validation/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Validation& made);
