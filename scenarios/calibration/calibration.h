@@ -98,7 +98,8 @@ struct LogRow {
   Bytes size;
   Seconds measured;
   cost::Prediction predicted;
-  std::optional<Seconds> copied;
+  std::optional<Seconds> copied = std::nullopt;
+  std::string link = {};  // of one that was measured alone; else empty
 
   // -1: shorter than its interval; 1: longer.
   [[nodiscard]] int side() const {

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "models/collectives/nccl_tests.h"
 #include "models/cost/bounds.h"
 #include "models/cost/nccl_tuning.h"
+#include "models/topology/fabric.h"
+#include "models/uncertain/covariance.h"
 #include "models/units/parse.h"
 #include "scenarios/errors.h"
 #include "scenarios/predict/simulate.h"
@@ -34,7 +37,8 @@ Scenario scenario_of(const DescribedMachine& machine, const LogTable& table,
   const topology::Cluster whole = scenario_of_options(values, machine.settings).cluster;
   if (machine.device.empty())
     values.set_given({{"workload.device", whole.gpu}, {"cluster.gpus", ""}});
-  const std::uint32_t ranks = table.shape.ranks_per_node;
+  const std::uint32_t ranks =
+      table.shape.ranks_per_node == 0 ? whole.gpus_per_node : table.shape.ranks_per_node;
   if (ranks > whole.gpus_per_node) {
     throw InputError({table.file},
                      fmt::format("has {} GPUs a node, and {} has {}", ranks, machine.preset,
@@ -93,7 +97,7 @@ HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table
   if (suspect) {
     scenario = scenario_of(machine, table, all_suspects(scenario.cluster)[*suspect].settings);
   }
-  HealthOfLog made{table.file, table.shape, {}, {}, {}};
+  HealthOfLog made{table.file, table.shape};
   std::vector<training::CollectiveCall> calls;
   for (const cost::CollectiveSample& sample : table.samples) {
     const ElementSize size(4);
@@ -113,8 +117,7 @@ HealthOfLog predicted_log(const DescribedMachine& machine, const LogTable& table
     const Seconds least = std::min(time, wires.node_links + wires.network);
     made.rows.push_back({table.samples[i].size,
                          table.samples[i].time,
-                         {time, std::max(time * call.range.low, least), time * call.range.high},
-                         std::nullopt});
+                         {time, std::max(time * call.range.low, least), time * call.range.high}});
   }
   return made;
 }
@@ -185,44 +188,117 @@ Verdict verdict_on(const HealthOfLog& log) {
     if (row.side() < 0) ++faster;
   }
   if (rows == 0) return Verdict::unjudged;
-  if (3 * slower > rows) return Verdict::slow;
+  if (3 * slower > rows || (log.link && slower > 0)) return Verdict::slow;
   return 3 * faster > rows ? Verdict::fast : Verdict::healthy;
 }
 
 std::string sentence_on(const HealthOfLog& log) {
   if (log.verdict == Verdict::unjudged) return std::string(to_text(log.verdict));
-  const LogRow& largest = *std::ranges::max_element(log.rows, {}, &LogRow::size);
-  const auto busbw = [&](Seconds time) { return log.busbw(largest.size, time); };
-  return fmt::format("{}: {:.4g} GB/s of busbw at {}; such nodes give {:.4g} to {:.4g}",
-                     to_text(log.verdict), busbw(largest.measured), to_text(largest.size),
-                     busbw(largest.predicted.high), busbw(largest.predicted.low));
+  const auto weight = [&](const LogRow& row) {
+    return log.link ? row.measured / row.predicted.high : static_cast<double>(row.size.value());
+  };
+  const LogRow& row = *std::ranges::max_element(log.rows, {}, weight);
+  const auto busbw = [&](Seconds time) { return log.busbw(row.size, time); };
+  return fmt::format("{}: {:.4g} GB/s of {}; such {} give {:.4g} to {:.4g}", to_text(log.verdict),
+                     busbw(row.measured), log.link ? row.link : "busbw at " + to_text(row.size),
+                     log.link ? "links" : "nodes", busbw(row.predicted.high),
+                     busbw(row.predicted.low));
+}
+
+constexpr Bytes over_a_link{1'000'000'000};
+
+// A GPU's link to its host is no quantity of calls: its interval is judged.
+cost::Prediction predicted_link(const Scenario& scenario, const traces::LinkTest& test) {
+  const topology::Cluster& cluster = scenario.cluster;
+  const topology::IntraNode& node = cluster.intra_node;
+  uncertain::Place place = place_of(scenario);
+  place.log2_gpus_per_node = place.log2_nodes = 1;
+  auto quantity = uncertain::Unknown::network;
+  BytesPerSecond rate = cluster.network.usable_bandwidth(), most = cluster.network.bandwidth;
+  if (test.link == traces::TestedLink::gpus) {
+    quantity = uncertain::Unknown::node_links;
+    rate = most = BytesPerSecond(std::numeric_limits<double>::infinity());
+    const topology::Fabric fabric(cluster);
+    const topology::Path path = fabric.path(Rank(test.gpus[0]), Rank(test.gpus[1]));
+    for (const auto& port : {fabric.out_ports()[path.out], fabric.in_ports()[path.in]}) {
+      for (const topology::LinkId id : fabric.links_of(port)) {
+        const auto [bandwidth, kind] = fabric.links()[id];
+        rate = std::min(rate, bandwidth);
+        // Of a pair without NVLink, where others have it.
+        if (kind == topology::LinkKind::host) place.node = uncertain::LinkClass::pcie_peers;
+      }
+    }
+  } else if (test.link != traces::TestedLink::network) {
+    if (node.kind != topology::IntraNodeKind::pcie && !node.host_bandwidth) {
+      throw InputError({"--preset"}, "does not say what joins a GPU and its host",
+                       "add --set cluster.intra_node.host_bandwidth=24GBps");
+    }
+    const Seconds time = over_a_link / node.host_link(test.gpus[0]);
+    return {time, time * judged_range.low, time * judged_range.high};
+  }
+  const auto& priors = uncertain::known_priors();
+  const double centre = uncertain::centre(priors, quantity, place);
+  const double apart = uncertain::student_90(uncertain::freedom) *
+                       std::sqrt(uncertain::covariance(priors, quantity, place, place, true));
+  const Seconds time = over_a_link / rate;
+  return {time * std::exp(centre), std::max(time * std::exp(centre - apart), over_a_link / most),
+          time * std::exp(centre + apart)};
+}
+
+// Of the tests that are of such a link, on a group of the GPUs that these have.
+HealthOfLog health_of_links(const DescribedMachine& machine, const std::string& file,
+                            const std::vector<traces::LinkTest>& tests, traces::TestedLink link) {
+  const bool is_network = link == traces::TestedLink::network;
+  HealthOfLog made{file, {}, link};
+  LogTable group;
+  group.file = file;
+  group.shape.nodes = is_network ? 2 : 1;
+  for (const auto& test : tests) {
+    const std::uint32_t gpus = is_network ? 0 : std::max(test.gpus[0], test.gpus[1]) + 1;
+    group.shape.ranks_per_node = std::max(group.shape.ranks_per_node, gpus);
+  }
+  const Scenario scenario = scenario_of(machine, group, {});
+  for (const auto& test : tests) {
+    if (test.link != link) continue;
+    made.rows.push_back({over_a_link, over_a_link / test.rate, predicted_link(scenario, test),
+                         std::nullopt, test.name});
+  }
+  return made;
 }
 
 }  // namespace
 
 double HealthOfLog::busbw(Bytes size, Seconds time) const {
-  const double factor = collectives::bus_factor(shape.collective, RankCount(shape.ranks()));
+  const double factor =
+      link ? 1 : collectives::bus_factor(shape->collective, RankCount(shape->ranks()));
   return factor * (size / time).value() / 1e9;
 }
 
 bool Health::is_slow() const {
-  return std::ranges::any_of(logs, [](const auto& one) { return one.verdict == Verdict::slow; });
+  return std::ranges::any_of(
+      logs, [](const auto& one) { return one.verdict == Verdict::slow && !one.link; });
 }
 
-Health health_of(const DescribedMachine& machine, const std::vector<LogTable>& tables) {
-  Health made{predicted_logs(machine, tables), 0, {}};
+Health health_of(const DescribedMachine& machine, const MeasuredFiles& files) {
+  Health made{predicted_logs(machine, files.logs), 0, {}};
   const auto off = distance(made.logs);
-  if (!off) {
-    throw InputError({tables.empty() ? "--preset" : tables.front().file},
+  if (!off && files.tests.empty()) {
+    throw InputError({files.logs.empty() ? "--preset" : files.logs.front().file},
                      "finds no row of 1 MiB or more that can be predicted",
                      "run nccl-tests with -b 1M -e 1G -f 2");
   }
-  made.off = *off;
+  made.off = off.value_or(0);
+  for (const auto& [file, tests] : files.tests) {
+    for (const auto link : values_of<traces::TestedLink>) {
+      if (std::ranges::count(tests, link, &traces::LinkTest::link) == 0) continue;
+      made.logs.push_back(health_of_links(machine, file, tests, link));
+    }
+  }
   for (HealthOfLog& log : made.logs) {
     log.verdict = verdict_on(log);
     log.sentence = sentence_on(log);
   }
-  if (made.is_slow()) made.suspects = suspects_of(machine, tables, made.off);
+  if (made.is_slow()) made.suspects = suspects_of(machine, files.logs, made.off);
   return made;
 }
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/text/fields.h"
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/judge/contradictions.h"
+#include "scenarios/judge/health.h"
 #include "scenarios/judge/left_out.h"
 
 namespace paceline {
@@ -43,15 +43,12 @@ struct Validation {
 
 void write_text(std::ostream& out, const Validation& made);
 
-constexpr auto fields_of(const LogRow*) {
-  return Fields(field("size_bytes", &LogRow::size), field("measured_s", &LogRow::measured),
-                field("predicted_s", at<&LogRow::predicted, &cost::Prediction::time>),
-                field("predicted_s_low", at<&LogRow::predicted, &cost::Prediction::low>),
-                field("predicted_s_high", at<&LogRow::predicted, &cost::Prediction::high>));
-}
-
 // paceline.validation/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Validation& made);
+
+// A machine's health, and paceline.health/1.
+void write_text(std::ostream& out, const Health& made);
+void write_json(std::ostream& out, const Health& made);
 
 // A row per source left out, and their unweighted mean. `candidates`: what could be chosen.
 void write_table(std::ostream& out, const LeftOut& judged,
