@@ -279,7 +279,7 @@ LogSummary summarise(std::span<const ValidatedLog> logs) {
     for (const LogRow& row : log.rows) {
       predicted.push_back(std::log(row.predicted.time / row.measured));
       if (row.copied) copied.push_back(std::log(*row.copied / row.measured));
-      covered += row.is_covered() ? 1 : 0;
+      covered += row.side() == 0 ? 1 : 0;
     }
   }
   LogSummary summary;

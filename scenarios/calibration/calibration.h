@@ -98,10 +98,12 @@ struct LogRow {
   Bytes size;
   Seconds measured;
   cost::Prediction predicted;
-  std::optional<Seconds> copied;
+  std::optional<Seconds> copied = std::nullopt;
+  std::string link = {};  // of one that was measured alone; else empty
 
-  [[nodiscard]] bool is_covered() const {
-    return measured >= predicted.low && measured <= predicted.high;
+  // -1: shorter than its interval; 1: longer.
+  [[nodiscard]] int side() const {
+    return measured > predicted.high ? 1 : measured < predicted.low ? -1 : 0;
   }
 };
 

@@ -165,6 +165,10 @@ struct LogFiles {
 // Whatever it holds. Throws FormatError.
 void take_text(const std::string& name, const std::string& text, const LogOptions& options,
                LogFiles& logs, MeasuredFiles& measured) {
+  if (options.takes_link_tests && traces::is_link_test(text)) {
+    measured.tests.emplace_back(name, traces::read_link_tests(text));
+    return;
+  }
   const std::string sha256 = loader::sha256_of(text);
   const bool is_ping_pong = traces::is_ping_pong(traces::plain_text(text));
   if (is_ping_pong) {
@@ -190,9 +194,10 @@ void take_text(const std::string& name, const std::string& text, const LogOption
   }
 }
 
-bool is_of_a_log(std::string_view text) {
+bool is_of_a_log(std::string_view text, const LogOptions& options) {
   return traces::may_begin_text(text) &&
-         (traces::is_ping_pong(text) || traces::is_collective_log(text));
+         (traces::is_ping_pong(text) || traces::is_collective_log(text) ||
+          (options.takes_link_tests && traces::is_link_test(text)));
 }
 
 // A file, or all logs of a folder or an archive: what else lies there is named and passed over.
@@ -204,7 +209,7 @@ void take_path(const std::string& path, const LogOptions& options, LogFiles& log
       path, traces::may_begin_text,
       [&](const traces::UnpackedFile& file) {
         is_empty = false;
-        if (file.name != given && !is_of_a_log(file.text)) {
+        if (file.name != given && !is_of_a_log(file.text, options)) {
           return warn({file.name}, "is not a log of collectives, and is skipped", "");
         }
         has_log = true;

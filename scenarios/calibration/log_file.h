@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/cost/collective_fit.h"
 #include "models/cost/link_fit.h"
 #include "traces/collective_log/collective_log.h"
+#include "traces/link_test/link_test.h"
 #include "traces/ping_pong/ping_pong.h"
 
 namespace paceline {
@@ -16,6 +18,7 @@ struct LogOptions {
   std::uint32_t gpus = 0, nodes = 0;  // 0: not given
   Bytes least_size{1024};  // smaller rows of collectives are left out: they only repeat a latency
   std::optional<cost::LinkPlace> between;  // of ping-pongs
+  bool takes_link_tests = false;
 };
 
 // One table of a file, whose group is known.
@@ -41,6 +44,7 @@ struct LinkTable {
 struct MeasuredFiles {
   std::vector<LogTable> logs;
   std::vector<LinkTable> links;
+  std::vector<std::pair<std::string, std::vector<traces::LinkTest>>> tests = {};  // by file
 };
 
 // Of files, archives and folders, whose other files are passed over with a warning; "-" is standard

@@ -15,6 +15,7 @@
 #include "traces/collective_table/collective_table.h"
 #include "traces/formats/formats.h"
 #include "traces/json/json_value.h"
+#include "traces/link_test/link_test.h"
 #include "traces/text/format_error.h"
 #include "traces/text/lines.h"
 
@@ -328,6 +329,9 @@ std::optional<OwnFile> own_file_of(std::string_view text) {
   const auto kind = std::ranges::find(own_kinds, schema, &OwnKind::schema);
   if (kind != own_kinds.end()) {
     return OwnFile{std::string(kind->what), std::string(kind->command), std::string(kind->use)};
+  }
+  if (traces::is_link_test(text)) {
+    return OwnFile{"a test of links", "paceline validate {} --preset dgx-h100", ""};
   }
   constexpr std::string_view any = "paceline.";
   // Import reads these; what is wrong with one is said.

@@ -45,7 +45,8 @@ inline constexpr std::size_t worst_rows = 10;
          std::to_string(rows) + "; --all writes the others\n";
 }
 
-// A file of Paceline that is neither a run nor a log of collectives, and the command that reads it.
+// A file of Paceline that is neither a run nor a log of collectives, or a test of links, and the
+// command that reads it.
 struct OwnFile {
   std::string what;  // completes "is ...": "a scenario"
   std::string
@@ -53,7 +54,7 @@ struct OwnFile {
   std::string use;  // where no command does: "a scenario takes it as cluster.calibration"
 };
 
-// Recognizes it by its schema: in YAML a key at the beginning of a line, in JSON the first.
+// Recognizes Paceline's by its schema: in YAML a key at the beginning of a line, in JSON the first.
 [[nodiscard]] std::optional<OwnFile> own_file_of(std::string_view text);
 
 [[nodiscard]] std::string sentence_of(const OwnFile& own, const std::string& file);

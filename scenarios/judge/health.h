@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/calibration/log_file.h"
+#include "scenarios/calibration/calibration.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
@@ -29,26 +29,16 @@ constexpr auto words_of(Verdict) {
                                         "not judged: no row of 1 MiB or more");
 }
 
-struct HealthRow {
-  Bytes size;
-  Seconds measured;
-  cost::Prediction predicted;  // by the machine's description alone
-
-  // -1: shorter than its interval; 1: longer.
-  [[nodiscard]] int side() const {
-    return measured > predicted.high ? 1 : measured < predicted.low ? -1 : 0;
-  }
-};
-
 struct HealthOfLog {
   std::string file;
-  cost::CollectiveShape shape;
-  std::vector<HealthRow> rows;
+  std::optional<cost::CollectiveShape> shape;   // one of the two
+  std::optional<traces::TestedLink> link = {};  // each row is of one, alone
+  std::vector<LogRow> rows = {};                // predicted by the machine's description alone
   Verdict verdict{};
   // "slower than described: 183 GB/s of busbw at 1GiB; such nodes give 400 to 460"
-  std::string sentence;
+  std::string sentence = {};
 
-  // As nccl-tests counts it, in GB/s.
+  // As nccl-tests counts it, in GB/s; of a link its rate.
   [[nodiscard]] double busbw(Bytes size, Seconds time) const;
 };
 
@@ -63,11 +53,15 @@ struct Health {
 // Rows below are limited by latencies of hosts and switches, not by what links carry.
 inline constexpr Bytes health_from{1 << 20};
 
-// By NCCL of the scenario's default version, in elements of four bytes, whatever the log's were. A
-// log is slow where more than a third of its rows of a MiB and more take longer than their 90 %
-// intervals, else fast where as many take less. Suspects are of the log with the most nodes. Throws
-// InputError for groups that the machine does not hold, and where no row is left to judge.
-[[nodiscard]] Health health_of(const DescribedMachine& machine,
-                               const std::vector<LogTable>& tables);
+// By NCCL of the version that a log says, else of the scenario's default one, in elements of four
+// bytes, whatever the log's were. A log is slow where more than a third of its rows of a MiB and
+// more take longer than their 90 % intervals, else fast where as many take less. Suspects are parts
+// of each log's own NICs and rates; their settings are of the log with the most nodes. Throws
+// InputError for groups and links that the machine does not have, and where no row is left to
+// judge.
+//
+// Links are as sure as the quantity of uncertain::Priors that calls over them have; tests of them
+// are slow where one link is.
+[[nodiscard]] Health health_of(const DescribedMachine& machine, const MeasuredFiles& files);
 
 }  // namespace paceline

@@ -1,12 +1,15 @@
 #include "scenarios/report/validation_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "models/text/json_writer.h"
 #include "models/text/number.h"
+#include "models/units/parse.h"
 #include "scenarios/remarks.h"
 #include "scenarios/text_form.h"
 #include "scenarios/text_table.h"
@@ -115,6 +118,28 @@ void add_checks(Remarks& remarks, const Validation& made) {
   }
 }
 
+std::string subject_of(const HealthOfLog& log) {
+  if (log.link) return fmt::format("links {}", to_text(*log.link));
+  const cost::CollectiveShape& shape = *log.shape;
+  return fmt::format("{} on {} of {}", to_text(shape.collective), counted(shape.nodes, "node"),
+                     counted(shape.ranks_per_node, "GPU"));
+}
+
+void write_rows(std::ostream& out, const HealthOfLog& log) {
+  TextTable table({log.link ? "link" : "size", log.link ? "GB/s" : "busbw, GB/s", "predicted",
+                   "90% interval", ""},
+                  1);
+  for (const LogRow& row : log.rows) {
+    const auto busbw = [&](Seconds time) { return log.busbw(row.size, time); };
+    const char* side = row.side() > 0 ? "slower" : row.side() < 0 ? "faster" : "";
+    table.add({log.link ? row.link : to_text(row.size), fmt::format("{:.4g}", busbw(row.measured)),
+               fmt::format("{:.4g}", busbw(row.predicted.time)),
+               fmt::format("{:.4g} to {:.4g}", busbw(row.predicted.high), busbw(row.predicted.low)),
+               side});
+  }
+  table.write(out);
+}
+
 }  // namespace
 
 void Validation::assume(const std::vector<std::string>& sentences) {
@@ -195,7 +220,8 @@ constexpr auto fields_of(const LogSummary*) {
 }
 
 constexpr auto fields_of(const LogRow*) {
-  return Fields(field("size_bytes", &LogRow::size), field("measured_s", &LogRow::measured),
+  return Fields(optional_field("link", &LogRow::link), field("size_bytes", &LogRow::size),
+                field("measured_s", &LogRow::measured),
                 field("predicted_s", at<&LogRow::predicted, &cost::Prediction::time>),
                 field("predicted_s_low", at<&LogRow::predicted, &cost::Prediction::low>),
                 field("predicted_s_high", at<&LogRow::predicted, &cost::Prediction::high>));
@@ -246,5 +272,49 @@ constexpr auto fields_of(const Validation*) {
 }
 
 void write_json(std::ostream& out, const Validation& made) { JsonWriter(out).value(made); }
+
+void write_text(std::ostream& out, const Health& made) {
+  for (const HealthOfLog& one : made.logs) {
+    write_headline(out, one.file + ": " + subject_of(one), {one.sentence});
+    write_rows(out, one);
+    out << '\n';
+  }
+  if (!made.is_slow()) return;
+  if (made.suspects.empty()) {
+    return write_line(out, "no change of the description that is looked at explains all rows");
+  }
+  write_line(out,
+             fmt::format(
+                 "times are typically {:.2f}x what is described; each of these would explain them:",
+                 std::exp(made.off)));
+  for (const Suspect& one : made.suspects) {
+    write_line(out, fmt::format("  {} (then {:.2f}x); to see it: {}", one.words, std::exp(one.off),
+                                one.look_at));
+    write_line(out, fmt::format("    --set {}", fmt::join(spelled(one.settings), " --set ")));
+  }
+}
+
+constexpr auto fields_of(const HealthOfLog*) {
+  using Log = HealthOfLog;
+  using Shape = cost::CollectiveShape;
+  return Fields(field("log", &Log::file), field("collective", at<&Log::shape, &Shape::collective>),
+                field("nodes", at<&Log::shape, &Shape::nodes>),
+                field("ranks_per_node", at<&Log::shape, &Shape::ranks_per_node>),
+                field("link", &Log::link), field("verdict", &Log::verdict),
+                field("sentence", &Log::sentence), field("rows", &Log::rows));
+}
+
+constexpr auto fields_of(const Suspect*) {
+  return Fields(field("words", &Suspect::words),
+                field("settings", [](const Suspect& one) { return spelled(one.settings); }),
+                field("look_at", &Suspect::look_at), field("off", &Suspect::off));
+}
+
+constexpr auto fields_of(const Health*) {
+  return Fields(constant("schema", "paceline.health/1"), field("logs", &Health::logs),
+                field("off", &Health::off), field("suspects", &Health::suspects));
+}
+
+void write_json(std::ostream& out, const Health& made) { JsonWriter(out).value(made); }
 
 }  // namespace paceline

@@ -7,6 +7,7 @@
 
 #include "scenarios/calibration/calibration.h"
 #include "scenarios/judge/contradictions.h"
+#include "scenarios/judge/health.h"
 #include "scenarios/judge/left_out.h"
 
 namespace paceline {
@@ -44,6 +45,10 @@ void write_text(std::ostream& out, const Validation& made);
 
 // paceline.validation/1. One object, ends with a line break.
 void write_json(std::ostream& out, const Validation& made);
+
+// A machine's health, and paceline.health/1.
+void write_text(std::ostream& out, const Health& made);
+void write_json(std::ostream& out, const Health& made);
 
 // A row per source left out, and their unweighted mean. `candidates`: what could be chosen.
 void write_table(std::ostream& out, const LeftOut& judged,

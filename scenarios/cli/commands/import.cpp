@@ -49,8 +49,9 @@ Action attach_import(CommandOptions& app) {
   app.add_option("paths", options->paths,
                  "Traces of PyTorch's profiler (Kineto), PyTorch's execution traces, traces of "
                  "Chakra or of paceline_recorder.py, one file per rank; files that --trace wrote; "
-                 "logs of collectives and ping-pongs, as calibrate reads them; topologies. Files "
-                 "may be compressed, packed or in folders; - is standard input.")
+                 "logs of collectives and ping-pongs, as calibrate reads them; tests of links; "
+                 "topologies. Files may be compressed, packed or in folders; - is standard "
+                 "input.")
       .required()
       .reads_files("");
   CommandOptions output = app.in_group("Output");

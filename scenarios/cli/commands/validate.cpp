@@ -14,13 +14,11 @@
 #include "scenarios/cli/run_options.h"
 #include "scenarios/files/input_file.h"
 #include "scenarios/files/shipped_input.h"
-#include "scenarios/judge/health.h"
 #include "scenarios/judge/left_out.h"
 #include "scenarios/measure/loop.h"
 #include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 #include "scenarios/report/gate.h"
-#include "scenarios/report/health_report.h"
 #include "scenarios/report/report.h"
 #include "scenarios/report/validation_report.h"
 #include "scenarios/text_form.h"
@@ -279,10 +277,13 @@ int check_gate(Options& options, const Gate& gate, const std::vector<ValidationR
 // Logs of collectives beside what a machine's description alone gives.
 int run_health(Options& options) {
   if (options.inputs.empty() || std::ranges::any_of(options.inputs, is_scenario)) {
-    throw InputError({"--preset"}, "predicts logs of collectives", "give logs of nccl-tests alone");
+    throw InputError({"--preset"}, "predicts logs of collectives, and tests of links",
+                     "give logs of nccl-tests, or what iperf3 or nvbandwidth wrote, alone");
   }
   const DescribedMachine machine{options.preset, options.device, options.shared.parsed_settings()};
-  const Health made = health_of(machine, read_log_files(options.inputs, options.log.parsed()));
+  LogOptions log = options.log.parsed();
+  log.takes_link_tests = true;
+  const Health made = health_of(machine, read_measured_files(options.inputs, log));
   options.output.write([&](std::ostream& out) { write_text(out, made); },
                        [&](std::ostream& out) { write_json(out, made); }, page_title);
   return exit_done;

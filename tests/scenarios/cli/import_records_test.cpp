@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -43,6 +44,30 @@ TEST(ImportRecords, TellKeysThatRunTakes) {
   }
   const Ended run = paceline(command, folder.path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
+}
+
+// The command that import names judges the links.
+TEST(ImportLinkTest, LeadsToACommandThatRuns) {
+  const Folder folder;
+  const std::string log = fixtures + "link_test/nvbandwidth.txt";
+  const Ended ended = paceline({"import", log}, folder.path());
+  const std::string command = "paceline validate " + log + " --preset dgx-h100";
+  EXPECT_NE(ended.err.find("is a test of links: " + command), std::string::npos) << ended.err;
+  const Ended judged = paceline({"validate", log, "--preset", "dgx-h100"}, folder.path());
+  EXPECT_EQ(judged.exit_code, 0) << judged.err;
+  EXPECT_TRUE(prints(judged, "slower than described: 201.4 GB/s of GPU 3 and GPU 1")) << judged.out;
+}
+
+TEST(ImportLinkTest, OfWhatIsCutOffIsRefusedInOneLine) {
+  const Folder folder;
+  folder.write("cut.txt",
+               "Running device_to_device_memcpy_read_ce.\n"
+               "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+               "           0         1\n 0        N/A    394.13\n 1     39\n");
+  const Ended ended = paceline({"validate", "cut.txt", "--preset", "dgx-h100"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("cut.txt:5: is no row of 2 GPUs"), std::string::npos) << ended.err;
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
 }
 
 TEST(ImportNsys, HasAFileOfSeveralGpusAsRanks) {

@@ -140,7 +140,7 @@ calibrate another.yaml --all-rows --quiet -o learnt.yaml
 calibrate small.yaml --set training.optimizer.time=2ms --known gpus=4,step=9ms --quiet -o settings.yaml
 validate $library/logs/vtrain-a100-8gpu.csv swept.yaml --calibration logs.yaml --json validation.json
 validate swept.yaml another.yaml --leave-out source --json left_out.json
-validate $library/logs/abci-a100-16gpu.csv --preset dgx-a100 --json health.json
+validate $library/logs/abci-a100-16gpu.csv $fixtures/link_test/p2p.txt --preset dgx-a100 --json health.json
 )";
 
 // What no command of paceline writes.
