@@ -362,6 +362,10 @@ Believed Belief::of_row(std::size_t row) const {
   return made;
 }
 
+std::span<const KnownRow> Belief::rows() const {
+  return known_ ? std::span<const KnownRow>(known_->rows) : std::span<const KnownRow>();
+}
+
 Belief Belief::expecting(KnownRow row) const {
   row.measured = of(row.response).moved;
   std::vector<KnownRow> rows = known_ ? known_->rows : std::vector<KnownRow>{};

@@ -78,6 +78,7 @@ class Belief {
   [[nodiscard]] const Priors& priors() const { return priors_; }
   [[nodiscard]] bool is_conditioned() const { return known_ != nullptr; }
   [[nodiscard]] const std::string& told_by() const { return told_by_; }
+  [[nodiscard]] std::span<const KnownRow> rows() const;  // that it is told by
 
  private:
   struct Known;

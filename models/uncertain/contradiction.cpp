@@ -13,6 +13,7 @@ namespace paceline::uncertain {
 namespace {
 
 using Steps = std::vector<MeasuredStep>;
+using Learnt = std::span<const KnownRow>;
 
 // A setting of a cause, and how likely it is beforehand among its settings.
 struct Setting {
@@ -29,10 +30,10 @@ KnownRow known(const Priors& priors, const MeasuredStep& row) {
   return {row.response, row.measured, std::hypot(priors.row, waits / student_90(freedom))};
 }
 
-double log_density(const Priors& priors, const Steps& rows) {
-  std::vector<KnownRow> all;
+double log_density(const Priors& priors, const Steps& rows, Learnt learnt) {
+  std::vector<KnownRow> all(learnt.begin(), learnt.end());
   for (const MeasuredStep& row : rows) all.push_back(known(priors, row));
-  return uncertain::log_density(priors, all);
+  return uncertain::log_density(priors, all, learnt);
 }
 
 double gpus_of(const MeasuredStep& row) { return std::exp2(row.response.place.log2_ranks); }
@@ -72,8 +73,16 @@ MeasuredStep with_compute(const MeasuredStep& row, double factor, const Curve& s
   return made;
 }
 
-// Where one GPU's samples/s are told they are as told, with what its host takes.
+MeasuredStep with_time(const MeasuredStep& row, Seconds more) {
+  return with_longer(row, std::log1p(more / row.step));
+}
+
+// Where one GPU's samples/s are told they are as told, with what its host takes. Passes but the
+// last are steps of one GPU.
 MeasuredStep with_work(const MeasuredStep& row, const Setting& setting) {
+  if (setting.told == Told::passes) {
+    return with_time(row, row.step * std::exp(row.response.of_one_gpu) * (setting.value - 1));
+  }
   const auto& of_compute = row.response.curves[static_cast<std::size_t>(Unknown::compute)];
   MeasuredStep made = with_compute(
       row, setting.value, row.response.place.compute_is_measured ? of_compute : row.kernels);
@@ -86,7 +95,8 @@ MeasuredStep with_unit(const MeasuredStep& as_told, const Setting& setting) {
   const double gpus = gpus_of(row);
   switch (setting.told) {
     case Told::step:
-    case Told::samples: break;
+    case Told::samples:
+    case Told::passes: break;
     case Told::steps: row.measured -= std::log(row.samples); break;
     case Told::steps_of_each: row.measured -= std::log(row.samples / gpus); break;
     case Told::of_each: row.measured -= std::log(gpus); break;
@@ -96,7 +106,7 @@ MeasuredStep with_unit(const MeasuredStep& as_told, const Setting& setting) {
 
 // Nothing is beyond.
 MeasuredStep with_no_overlap(const MeasuredStep& row, const Setting&) {
-  MeasuredStep made = with_longer(row, row.response.at(Unknown::overlap, 1));
+  MeasuredStep made = with_time(row, row.hidden);
   curve_of(made, Unknown::overlap) = Curve();
   return made;
 }
@@ -127,7 +137,7 @@ MeasuredStep with_host(const MeasuredStep& row, const Setting& setting) {
 }
 
 MeasuredStep with_more(const MeasuredStep& row, const Setting& setting) {
-  return with_longer(row, std::log1p(setting.value / row.step.value()));
+  return with_time(row, Seconds(setting.value));
 }
 
 MeasuredStep with_speed(const MeasuredStep& row, const Setting& setting) {
@@ -140,13 +150,14 @@ MeasuredStep with_network(const MeasuredStep& row, const Setting& setting) {
 
 // Calls that leave a node cross its links as well, and wait for these once they are the slower.
 MeasuredStep with_node_links(const MeasuredStep& row, const Setting& setting) {
+  if (row.response.place.log2_gpus_per_node == 0) return row;
   const MeasuredStep made = with(row, Unknown::node_links, std::log(setting.value));
   const double of_network = std::max(setting.value / setting.slack, 1.0);
   return of_network > 1 ? with(made, Unknown::network, std::log(of_network)) : made;
 }
 
 // Logarithms of values lie so far apart: about what rows by themselves scatter by.
-const double grid_step = std::log(2.0) / 16;
+const double grid_step = std::log(2.0) / 10;
 
 // From least to most, alike likely; or falling from 1 by e for each `falling` of the logarithm,
 // where what makes steps shorter has a fifth of the weight.
@@ -168,7 +179,7 @@ constexpr double alike = std::numeric_limits<double>::infinity();
 Settings link_factors(const Steps&) { return values_between(1 / farthest, farthest, 1); }
 Settings node_link_factors(const Steps& rows) {
   Settings all;
-  for (const double slack : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
+  for (const double slack : {1.0, 3.0, 9.0, 27.0}) {
     for (Setting setting : link_factors(rows)) {
       setting.slack = slack;
       all.push_back(setting);
@@ -187,7 +198,9 @@ Settings amounts_of_work(const Steps& rows) {
   const auto samples = [](const MeasuredStep& row) { return row.samples / gpus_of(row); };
   const double least = 1 / std::ranges::min(rows | std::views::transform(samples));
   for (const auto& [value, weight] : {std::pair{2.0, 3.0}, {4.0, 2.0}, {8.0, 0.3}}) {
+    all.push_back({value, weight, Told::passes});
     for (const Told told : {Told::step, Told::samples}) {
+      if (told == Told::samples && rows.front().is_time) continue;
       all.push_back({value, weight, told});
       if (1 / value >= least) all.push_back({1 / value, weight, told});
     }
@@ -195,7 +208,8 @@ Settings amounts_of_work(const Steps& rows) {
   return all;
 }
 
-Settings units(const Steps&) {
+Settings units(const Steps& rows) {
+  if (rows.front().is_time) return {};
   return {{1, 1, Told::steps}, {1, 1, Told::steps_of_each}, {1, 1, Told::of_each}};
 }
 
@@ -255,8 +269,8 @@ constexpr double worth_a_mention = 2;
 // The likeliest setting of a cause, with the mean density over all; nullopt: it explains no rows.
 // The first row is the farthest off: by a setting by which it still contradicts all rows together
 // are next to impossible.
-std::optional<Explanation> explained(const Priors& priors, const Steps& rows, double described,
-                                     const Kind& kind) {
+std::optional<Explanation> explained(const Priors& priors, const Steps& rows, Learnt learnt,
+                                     double described, const Kind& kind) {
   struct Tried {
     Setting setting;
     double density;
@@ -271,7 +285,8 @@ std::optional<Explanation> explained(const Priors& priors, const Steps& rows, do
   for (const Setting& setting : kind.settings(rows)) {
     weights += setting.weight;
     if (contradicts(priors, kind.as_of(rows.front(), setting))) continue;
-    all.push_back({setting, std::log(setting.weight) + log_density(priors, as_of(setting))});
+    all.push_back(
+        {setting, std::log(setting.weight) + log_density(priors, as_of(setting), learnt)});
   }
   if (all.empty()) return {};
   const Tried best = *std::ranges::max_element(all, {}, &Tried::density);
@@ -308,7 +323,8 @@ bool contradicts(const Priors& priors, const MeasuredStep& row) {
   return std::abs(surprise_of(priors, row)) > student_end(contradicting);
 }
 
-std::vector<Explanation> explanations_of(const Priors& priors, std::span<const MeasuredStep> rows) {
+std::vector<Explanation> explanations_of(const Priors& priors, std::span<const MeasuredStep> rows,
+                                         Learnt learnt) {
   if (std::ranges::none_of(rows, &MeasuredStep::is_outside)) return {};
   for (const MeasuredStep& row : rows) {
     PACELINE_EXPECTS(row.step > Seconds(0) && row.samples > 0);
@@ -317,7 +333,7 @@ std::vector<Explanation> explanations_of(const Priors& priors, std::span<const M
   const double described = log_density(priors, all);
   std::vector<Explanation> found;
   for (const Kind& kind : kinds) {
-    if (const auto one = explained(priors, all, described, kind)) found.push_back(*one);
+    if (const auto one = explained(priors, all, learnt, described, kind)) found.push_back(*one);
   }
   std::ranges::sort(found, std::ranges::greater(), &Explanation::evidence);
   const double likeliest = found.empty() ? 0 : std::max(found.front().evidence, 0.0);

@@ -15,7 +15,7 @@ namespace paceline::uncertain {
 // that decides.
 enum class Cause : std::uint8_t {
   unit,        // throughput is in another unit
-  work,        // so many times the work in each step: batch, accumulated passes or sequence
+  work,        // so many times the work in each step: batch or sequence, or passes (Told::passes)
   network,     // calls that leave their node
   node_links,  // calls in a node
   input,       // something serial, that more GPUs do not hasten: so many samples a second
@@ -39,15 +39,18 @@ enum class Told : std::uint8_t {
   steps,          // steps a second, of which all ranks take one
   steps_of_each,  // steps a second in sum over ranks
   of_each,        // samples a second of one GPU
+  passes,         // the step's time, which has so many accumulated passes
 };
 
 // A measured step beside that of its description, with nothing known.
 struct MeasuredStep {
-  Response response;        // looked at as far as causes reach: a factor of `farthest`
-  double measured = 0;      // the logarithm of the measured step over the one described
-  Seconds step;             // described; above 0
-  double samples = 0;       // of it, of all ranks; above 0
-  Curve kernels = {};       // how it moves with what devices compute, beside what hosts take
+  Response response;     // looked at as far as causes reach: a factor of `farthest`
+  double measured = 0;   // the logarithm of the measured step over the one described
+  Seconds step;          // described; above 0
+  double samples = 0;    // of it, of all ranks; above 0
+  Curve kernels = {};    // how it moves with what devices compute, beside what hosts take
+  Seconds hidden = {};   // communication of it that compute hides
+  bool is_time = false;  // the step was measured, and no throughput: it has no unit to read wrong
   bool is_outside = false;  // its 90 % interval: news
 };
 
@@ -78,10 +81,12 @@ inline constexpr double contradicting = 0.001;
 // within 99.5 % together. Named are those that the likeliest, or that the description is right and
 // rows lie outside by chance, is less than `told_apart` times as likely as (strong evidence: Kass
 // and Raftery, JASA 90, 1995, 3.2). At most `named_at_most` are named.
-// A first with evidence of 0 or less claims nothing: chance is likelier.
+// A first with evidence of 0 or less claims nothing: chance is likelier. What was learnt of the
+// machine from others counts for causes and description alike.
 inline constexpr double told_apart = 20;
 inline constexpr std::size_t named_at_most = 4;
 [[nodiscard]] std::vector<Explanation> explanations_of(const Priors& priors,
-                                                       std::span<const MeasuredStep> rows);
+                                                       std::span<const MeasuredStep> rows,
+                                                       std::span<const KnownRow> learnt = {});
 
 }  // namespace paceline::uncertain

@@ -43,9 +43,15 @@ double beyond(const PointOutcome& outcome) {
 // one GPU says what several may have in common, and is no news itself.
 uncertain::MeasuredStep row_of(const PointOutcome& outcome) {
   const DescribedStep& described = outcome.predicted->described;
-  return {described.response, std::log(measured_step(outcome) / described.step),
-          described.step,     outcome.samples_per_step,
-          described.kernels,  outcome.gpus > 1 && beyond(outcome) != 1};
+  return {described.response,
+          std::log(measured_step(outcome) / described.step),
+          described.step,
+          outcome.samples_per_step,
+          described.kernels,
+          outcome.predicted->totals_alone.communication -
+              outcome.predicted->totals_alone.exposed_communication,
+          outcome.measured->is_time,
+          outcome.gpus > 1 && beyond(outcome) != 1};
 }
 
 // A figure of rows, where all have the same.
@@ -56,6 +62,17 @@ std::optional<double> shared(const Rows& rows, const Figure& figure) {
     return std::abs(figure(*row) - first) <= 1e-6 * std::abs(first);
   });
   return is_one ? std::optional(first) : std::nullopt;
+}
+
+// What the machine's calibration learnt from other scenarios, which are numbered from 1.
+std::vector<uncertain::KnownRow> learnt_by(const PointOutcome& outcome) {
+  std::vector<uncertain::KnownRow> learnt;
+  for (uncertain::KnownRow row : outcome.predicted->belief.rows()) {
+    if (row.response.place.workload == 0) continue;
+    row.composed = nullptr;
+    learnt.push_back(std::move(row));
+  }
+  return learnt;
 }
 
 // Three digits, without an exponent below a million.
@@ -72,7 +89,11 @@ std::optional<double> counted(const PointOutcome& outcome) {
 }
 
 // "a batch of 16 per GPU, not 8"
-std::string words_of_work(double times, const Rows& rows) {
+std::string words_of_work(const Explanation& work, const Rows& rows) {
+  const double times = work.value;
+  if (work.told == uncertain::Told::passes) {
+    return fmt::format("{:g} times as many accumulated passes in each step", times);
+  }
   const auto batch =
       shared(rows, [](const PointOutcome& row) -> double { return row.setup.batch_per_gpu; });
   const auto sequence =
@@ -82,9 +103,9 @@ std::string words_of_work(double times, const Rows& rows) {
   words += is_whole ? fmt::format("a batch of {:g} per GPU, not {:g}", *batch * times, *batch)
                     : "another batch";
   if (sequence.value_or(0) > 0) {
-    words += fmt::format(", sequences of {:g} tokens, not {:g},", *sequence * times, *sequence);
+    words += fmt::format(" or sequences of {:g} tokens, not {:g}", *sequence * times, *sequence);
   }
-  return words + " or another number of accumulated passes";
+  return words;
 }
 
 std::string_view words_of_unit(uncertain::Told told) {
@@ -127,7 +148,7 @@ std::string words_of(const Explanation& explanation, const Rows& rows) {
   const double value = explanation.value;
   switch (explanation.cause) {
     case Cause::unit: return std::string(words_of_unit(explanation.told));
-    case Cause::work: return words_of_work(value, rows);
+    case Cause::work: return words_of_work(explanation, rows);
     case Cause::network: return words_of_network(value, rows);
     case Cause::node_links:
       return fmt::format("links in a node {:.2g} times as fast as described", 1 / value);
@@ -243,7 +264,8 @@ std::optional<FoundContradiction> contradiction_of(const std::vector<PointOutcom
     steps.push_back(row);
   }
   if (made.rows.empty()) return std::nullopt;
-  const std::vector<Explanation> found = uncertain::explanations_of(priors, steps);
+  const std::vector<Explanation> found =
+      uncertain::explanations_of(priors, steps, learnt_by(*judged.front()));
   for (const Explanation& one : found) {
     made.explained_by.push_back({one.cause, one.value, one.evidence, words_of(one, judged)});
   }

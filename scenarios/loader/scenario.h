@@ -210,6 +210,7 @@ struct MeasuredPoint {
   bool known = false;
   // Standard deviation of the measurement over its value; 0: that of measured steps in general.
   double deviation = 0;
+  bool is_time = false;  // a step's time was told, and no throughput
 };
 
 }  // namespace paceline

@@ -235,7 +235,7 @@ Scenario ScenarioFile::scenario(std::size_t point) const {
 }
 
 MeasuredPoint ScenarioFile::measured_at(std::size_t point, const MeasuredRow& row) const {
-  MeasuredPoint found{row.where, {}, row.known, row.deviation};
+  MeasuredPoint found{row.where, {}, row.known, row.deviation, row.step.has_value()};
   if (row.step) {
     const Scenario at = scenario(point);
     found.throughput = SamplesPerSecond(static_cast<double>(at.workload.batch_per_gpu) *

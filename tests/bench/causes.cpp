@@ -73,7 +73,7 @@ std::string text_of(const Settings& settings, const std::vector<unsigned>& gpus)
   }
   text += fmt::format("sweep: {{gpus: [{}]}}\nmeasured:\n  source: drawn\n  points:\n",
                       fmt::join(gpus, ", "));
-  for (const unsigned count : gpus) text += fmt::format("    - {{gpus: {}, step: 1s}}\n", count);
+  for (const unsigned count : gpus) text += fmt::format("    - {{gpus: {}, throughput: 1 samples/s}}\n", count);
   return text;
 }
 
@@ -164,7 +164,7 @@ struct Changed {
   Settings settings;
   double shared = 0;  // the part by which each further GPU of a node makes ranks compute longer
   double input = 0;   // samples/s; 0: no limit
-  bool overlaps = true, keeps_samples = false;
+  bool keeps_samples = false;
   int unit = 0;
 };
 
@@ -191,7 +191,8 @@ std::optional<Changed> changed(const std::string& what, Random& random, const Dr
   } else if (what == "shared") {
     made.shared = random.spread(0.02, 0.2);
   } else if (what == "no overlap") {
-    made.overlaps = false;
+    if (s["training.strategy"] != "ddp") return {};
+    s["training.strategy"] = "bulk_synchronous";
   } else if (what == "unit") {
     made.unit = static_cast<int>(random.whole(1, 3));
   } else if (what == "batch") {
@@ -261,7 +262,6 @@ double told(const Changed& change, const PointOutcome& described, const PointOut
             const Values& values, double noise) {
   const Prediction& made = *as_changed.predicted;
   Values at = made.described.response.bounded(values);
-  if (!change.overlaps) at[static_cast<std::size_t>(Unknown::overlap)] = 1;
   double step = made.described.step.value() * std::exp(made.composed(at) + noise);
   if (change.input > 0)
     step = std::max(step, as_changed.samples_per_step / change.input * std::exp(noise));
@@ -296,8 +296,7 @@ bool may_be_news(const std::string& what, const std::vector<PointOutcome>& descr
   const std::map<std::string, std::pair<std::vector<Unknown>, double>> most{
       {"network", {{Unknown::network}, std::log(12)}},
       {"node links", {{Unknown::node_links, Unknown::network}, std::log(12)}},
-      {"host", {{Unknown::host}, 20}},
-      {"no overlap", {{Unknown::overlap}, 1}}};
+      {"host", {{Unknown::host}, 20}}};
   const auto found = most.find(what);
   return found == most.end() || std::ranges::any_of(described, [&](const PointOutcome& row) {
            const double to_end = std::log(row.step_high() / row.step());
