@@ -5,7 +5,7 @@
 
 PyTorch's DistributedDataParallel (Gloo) trains on 2 and 4 hosts of paceline-testbed (own_hosts_rank.py), each time with one
 thing wrong: on the links, a rank, the input, the program, or in how its throughput is told. Layers compute by waiting
-(ddp_rank.py); those that burn take their time of a core, of which ranks have one each.
+(ddp_rank.py); where the last rank burns, its thread takes that time of one core.
 
 What was measured is put into a scenario of the healthy machine, as `measured.points`. It has one rank's measured samples/s
 and what the testbed was told of the network; in a second column also what `paceline calibrate` makes of measured
@@ -13,7 +13,7 @@ all-reduces, and in a third of healthy steps of another workload. In each: the m
 2 and 4 hosts, the causes that are named, and whether the planted one is first, named or missed.
 
 Scenarios stay in --keep (build/own_hosts); --again only predicts, of those that are there. Needs what the testbed
-needs, and python3-torch (77 without). 7 minutes; leave the machine alone meanwhile.
+needs, and python3-torch (77 without). 6 minutes; leave the machine alone meanwhile.
 """
 import argparse
 import functools
@@ -153,6 +153,7 @@ def main():
                       check=False).returncode:
         print("no torch: Debian has it as python3-torch")
         return recorded_ddp.MISSING
+    os.nice(-10)  # ranks wake up before other work on this machine
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends what runs
     os.makedirs(asked.keep, exist_ok=True)
     programs = os.path.join(os.path.abspath(asked.build), "bin")

@@ -21,6 +21,7 @@ import recorded_ddp  # noqa: E402
 
 BATCH, WARM_UP, STEPS = 8, 3, 7
 SAMPLE = bytes(16384)  # a pipe holds four
+BURNT = os.cpu_count() - 1  # the core
 
 
 def feed(fifo, rate):
@@ -34,6 +35,7 @@ def feed(fifo, rate):
 
 
 def burn():
+    os.sched_setaffinity(0, {BURNT})
     while True:
         pass
 
@@ -54,9 +56,7 @@ def loaded(fifo):
 def main(asked):
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     is_last = 0 < rank == world - 1
-    os.nice(-10)  # before other work on this machine, as what shares a core with it below
-    if "burn" in asked:
-        os.sched_setaffinity(0, {rank % os.cpu_count()})
+    burns = "burn" in asked and rank == world - 1
     if is_last and "shared_core" in asked:
         multiprocessing.Process(target=burn, daemon=True).start()
     if rank == 0 and "input" in asked:
@@ -72,7 +72,7 @@ def main(asked):
                 pass
 
     torch.set_num_threads(1)
-    schedule = Burning() if "burn" in asked else ddp_rank.Schedule()
+    schedule = Burning() if burns else ddp_rank.Schedule()
     compute_s = asked["compute_ms"] * 1e-3 * (asked.get("slower", 1) if is_last else 1)
     gradient = torch.full((asked["elements"],), rank + 1.0)
     model = bare = torch.nn.Sequential(*(
@@ -82,6 +82,8 @@ def main(asked):
         dist.init_process_group("gloo")
         model = torch.nn.parallel.DistributedDataParallel(
             bare, bucket_cap_mb=asked["cap_mib"], gradient_as_bucket_view=True)
+    if burns:
+        os.sched_setaffinity(0, {BURNT})  # not the threads that there are, of Gloo
     if "hook_ms" in asked:
         for parameter in bare.parameters():
             parameter.register_hook(lambda _: schedule.compute(asked["hook_ms"] * 1e-3))
