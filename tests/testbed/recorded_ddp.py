@@ -64,8 +64,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_on_hosts():
-    """A rank a host; the exit status of the first that failed."""
+def start_on_hosts(program=os.path.abspath(__file__)):
+    """A rank of it a host; the exit status of the first that failed."""
     hosts = int(os.environ["PACELINE_TESTBED_HOSTS"])
     everyone = dict(os.environ, WORLD_SIZE=str(hosts), MASTER_PORT=str(free_port()),
                     MASTER_ADDR=os.environ["PACELINE_TESTBED_ADDRESS_0"],
@@ -73,7 +73,7 @@ def start_on_hosts():
     ranks = []
     for rank in range(hosts):
         prefix = os.environ["PACELINE_HOST_PREFIX"].replace("{rank}", str(rank)).split()
-        ranks.append(subprocess.Popen([*prefix, PYTHON, os.path.abspath(__file__), *sys.argv[1:]],
+        ranks.append(subprocess.Popen([*prefix, PYTHON, program, *sys.argv[1:]],
                                       env=dict(everyone, RANK=str(rank))))
     statuses = [rank.wait() for rank in ranks]
     return next((status for status in statuses if status != 0), 0)
