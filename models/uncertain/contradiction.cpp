@@ -33,7 +33,7 @@ KnownRow known(const Priors& priors, const MeasuredStep& row) {
 double log_density(const Priors& priors, const Steps& rows, Learnt learnt) {
   std::vector<KnownRow> all(learnt.begin(), learnt.end());
   for (const MeasuredStep& row : rows) all.push_back(known(priors, row));
-  return uncertain::log_density(priors, all, learnt);
+  return uncertain::log_density(priors, all);
 }
 
 double gpus_of(const MeasuredStep& row) { return std::exp2(row.response.place.log2_ranks); }
@@ -330,7 +330,7 @@ std::vector<Explanation> explanations_of(const Priors& priors, std::span<const M
     PACELINE_EXPECTS(row.step > Seconds(0) && row.samples > 0);
   }
   const Steps all = weighed(rows);
-  const double described = log_density(priors, all);
+  const double described = log_density(priors, all, learnt);
   std::vector<Explanation> found;
   for (const Kind& kind : kinds) {
     if (const auto one = explained(priors, all, learnt, described, kind)) found.push_back(*one);

@@ -129,17 +129,38 @@ TEST(Explanations, NameAnotherUnit) {
   EXPECT_EQ(found[0].told, Told::steps);
 }
 
-// Nothing hides: a third more than as described, as half of calls that take two thirds did.
+// Nothing hides: a third of a second of hidden calls is a third more, a half a half.
 TEST(Explanations, NameNoOverlap) {
   std::vector<MeasuredStep> rows{step_of(2, 1.333, 1, Curve()), step_of(4, 1.5, 1, Curve()),
                                  step_of(8, 1.25, 1, Curve())};
-  for (MeasuredStep& row : rows) {
-    row.response.curves[static_cast<std::size_t>(Unknown::overlap)] =
-        Curve({{0.5, row.measured / 2}, {1, row.measured}});
-  }
+  for (MeasuredStep& row : rows) row.hidden = Seconds(std::expm1(row.measured));
   const auto found = explanations_of(priors_of_tenths(), rows);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].cause, Cause::overlap);
+}
+
+// A pass more is a step of one GPU more, a second: twice as long where nothing is exposed, and 1.5
+// times a step of which half is calls. Steps that were timed have no unit to read wrong.
+TEST(Explanations, NameAccumulatedPasses) {
+  std::vector<MeasuredStep> rows{step_of(2, 2, 1, Curve()), step_of(4, 1.5, 0.5, Curve())};
+  rows[0].response.of_one_gpu = 0;
+  rows[1].response.of_one_gpu = std::log(0.5);
+  for (MeasuredStep& row : rows) row.is_time = true;
+  const auto found = explanations_of(priors_of_tenths(), rows);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].cause, Cause::work);
+  EXPECT_EQ(found[0].told, Told::passes);
+  EXPECT_EQ(found[0].value, 2);
+}
+
+// 1.5 times as long on the machine that others showed to be so: by chance no more.
+TEST(Explanations, CountWhatWasLearntOfTheMachine) {
+  const std::vector<MeasuredStep> rows{step_of(4, 1.5, 1, Curve())};
+  const KnownRow learnt{rows[0].response, std::log(1.5)};
+  const auto bare = explanations_of(priors_of_tenths(), rows);
+  const auto told = explanations_of(priors_of_tenths(), rows, {&learnt, 1});
+  ASSERT_FALSE(bare.empty());
+  EXPECT_TRUE(told.empty() || told[0].evidence < bare[0].evidence);
 }
 
 // Each further GPU of a node adds a tenth: 1.1, 1.3 and 1.7 with two, four and eight, and on two
