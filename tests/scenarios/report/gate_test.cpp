@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "scenarios/errors.h"
@@ -70,6 +72,18 @@ TEST(Gate, WritesOpenMetrics) {
             std::string::npos)
       << out.str();
   EXPECT_TRUE(out.str().ends_with("# EOF\n"));
+}
+
+TEST(Gate, WritesWhatThePanelOfGrafanaShows) {
+  std::ostringstream out;
+  write_open_metrics(out, {measured(90)});
+  std::ifstream file(std::string(PACELINE_SOURCE_DIR) + "/scenarios/guides/grafana.json");
+  const auto targets = nlohmann::json::parse(file).at("panels").at(0).at("targets");
+  EXPECT_EQ(targets.size(), 4U);
+  for (const auto& target : targets) {
+    const std::string metric = target.at("expr");
+    EXPECT_NE(out.str().find("\n" + metric + "{scenario="), std::string::npos) << metric;
+  }
 }
 
 }  // namespace
