@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "scenarios/errors.h"
+#include "tests/scenarios/process.h"
+#include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
 namespace {
@@ -70,6 +75,41 @@ TEST(Gate, WritesOpenMetrics) {
             std::string::npos)
       << out.str();
   EXPECT_TRUE(out.str().ends_with("# EOF\n"));
+}
+
+std::set<std::string> metrics_in(const std::string& text) {
+  static const std::regex name("paceline_[a-z_]+");
+  return {std::sregex_token_iterator(text.begin(), text.end(), name), std::sregex_token_iterator()};
+}
+
+TEST(Gate, HasADashboardOfItsMetrics) {
+  const auto dashboard = nlohmann::json::parse(
+      test::text_of(PACELINE_SOURCE_DIR "/scenarios/guides/grafana-dashboard.json"));
+  ASSERT_EQ(dashboard["panels"].size(), 1U);
+  std::ostringstream out;
+  write_open_metrics(out, {measured(90)});
+  EXPECT_EQ(metrics_in(dashboard.dump()), metrics_in(out.str()));
+}
+
+// Its bench.yaml has a step that is faster than predicted, which a job may be.
+TEST(Gate, HasAWorkflowThatRuns) {
+  const test::Folder folder;
+  folder.write("bench.yaml", test::changed(test::small_scenario, "",
+                                           "measured: {source: a test, points: [{step: 1us}]}\n"));
+  const std::string workflow =
+      test::text_of(PACELINE_SOURCE_DIR "/scenarios/guides/github-workflow.yml");
+  static const std::regex command("- run: paceline (.*)");
+  std::size_t commands = 0;
+  for (std::sregex_iterator at(workflow.begin(), workflow.end(), command), end; at != end; ++at) {
+    const std::string typed = PACELINE_BINARY " " + (*at)[1].str();
+    const test::Ended ended = test::run_program({"/bin/bash", "-c", typed}, folder.path());
+    EXPECT_EQ(ended.exit_code, 0) << typed << ": " << ended.err;
+    ++commands;
+  }
+  EXPECT_EQ(commands, 2U);
+  for (const char* uploaded : {"steps.xml", "steps.prom"}) {
+    EXPECT_NE(test::text_of(folder.path() / uploaded), "") << uploaded;
+  }
 }
 
 }  // namespace
