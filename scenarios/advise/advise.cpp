@@ -42,21 +42,6 @@ std::string command_of(const std::string& path, const Settings& point, const Set
   return command;
 }
 
-// The settings without known points, and one value of each axis of the sweep.
-Settings point_of(const std::string& path, const Settings& settings,
-                  std::optional<std::uint32_t> gpus) {
-  Settings point = without_known(settings);
-  if (gpus) point.push_back({"gpus", std::to_string(*gpus)});
-  const ScenarioFile file = ScenarioFile::read(path, point);
-  if (file.point_count() == 1) return point;
-  for (const ScenarioFile::Axis& axis : file.axes()) {
-    if (gpus && axis.path == "gpus") continue;
-    const AxisValue& value = axis.path == "gpus" ? axis.values.back() : axis.values.front();
-    point.push_back({axis.path, value.text});
-  }
-  return point;
-}
-
 // The measurement that tells most about a quantity.
 std::string measurement_of(std::optional<uncertain::Unknown> quantity) {
   using uncertain::Unknown;
@@ -385,15 +370,15 @@ Gain gain_of(const PointOutcome& before, const PointOutcome& after, bool is_anot
   return gain;
 }
 
-Advice advise(const std::string& path, const Settings& settings, std::optional<std::uint32_t> gpus,
+Advice advise(const std::string& path, const Settings& settings, const std::string& point,
               Strategies strategies, const RunOptions& options) {
   const ProgressEnd end(options.progress);
   if (options.progress) options.progress({.of = "variants", .doing = "the scenario as it is"});
   Advice advice;
   advice.path = path;
   RunOptions with_belief = options;
-  with_belief.belief = belief_of(ScenarioFile::read(path, settings), options);
-  advice.point = point_of(path, settings, gpus);
+  with_belief.belief = belief_of(path, settings, options);
+  advice.point = ScenarioFile::read(path, settings).settings_of(point);
   const auto read = [&] { return ScenarioFile::read(path, advice.point); };
   RunOptions with_trace = with_belief;
   with_trace.keep_traces = true;

@@ -86,12 +86,11 @@ struct Advice {
   bool is_complete = false;   // no variant is missing
 };
 
-// On a point of a scenario: the one with `gpus` GPUs, else the last number of its sweep; of other
-// axes the first value. When it is to stop (stop_request.h), with the best of what was predicted by
-// then. Throws InputError, also where it does not fit `gpus`, BackendError, and Stopped before the
+// On a point of a scenario (ScenarioFile::point_named). When it is to stop (stop_request.h), with
+// the best of what was predicted by then. Throws InputError, BackendError, and Stopped before the
 // point itself is predicted.
 [[nodiscard]] Advice advise(const std::string& path, const Settings& settings,
-                            std::optional<std::uint32_t> gpus, Strategies strategies,
+                            const std::string& point, Strategies strategies,
                             const RunOptions& options);
 
 void write_text(std::ostream& out, const Advice& advice);

@@ -65,10 +65,7 @@ void Variants::predict(const std::vector<Choice>& choices, std::size_t later) {
 
 void Variants::tell(std::size_t all) const {
   if (!options_.progress) return;
-  options_.progress({.done = known_.size(),
-                     .all = all,
-                     .of = "variants",
-                     .pace = pace_.in_words(known_.size(), all - known_.size())});
+  options_.progress({.done = known_.size(), .all = all, .of = "variants", .known = 1});
 }
 
 const Attempt* Variants::find(const Choice& choice) const {

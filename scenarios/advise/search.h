@@ -93,7 +93,6 @@ class Variants {
   RunOptions options_;
   std::map<Choice, Attempt> known_;
   std::mutex mutex_;  // of that, while several are predicted
-  Pace pace_;
 };
 
 // The best choice along one axis after the other from `start`, until nothing changes any more. The

@@ -48,7 +48,7 @@ std::vector<const training::Strategy*> strategies_to_try() {
 
 void add_points(const std::string& path, const Settings& settings, const RunOptions& options,
                 std::vector<Compared>& points) {
-  const auto belief = belief_of(ScenarioFile::read(path, settings), options);
+  const auto belief = belief_of(path, settings, options);
   const ScenarioFile file = ScenarioFile::read(path, without_known(settings));
   const std::size_t others = points.size();
   for (std::size_t point = 0; point < file.point_count(); ++point) {

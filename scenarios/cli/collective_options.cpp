@@ -132,11 +132,7 @@ void CollectiveOptions::add_to(CommandOptions& app, files::OutputFile& json) {
           "--calibration", calibration,
           "Predict times and 90 % intervals from this file, which paceline calibrate wrote.")
       .reads_files("");
-  prediction
-      .add_option("--device", device,
-                  "The GPU, which NCCL's choice depends on (default: the cluster's, else "
-                  "a100-sxm4-40gb).")
-      .suggests(shipped_device_names);
+  add_device(prediction, device);
   add_json(app, json, "the table");
   measured.add_to(app);
   shared.add_but_known_to(app);

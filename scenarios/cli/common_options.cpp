@@ -16,6 +16,19 @@ Option add_json(CommandOptions app, files::OutputFile& json, const std::string& 
       "--json", json, "Write " + what + " as JSON to this file; - is standard output.");
 }
 
+void add_device(CommandOptions& app, std::string& device) {
+  app.add_option("--device", device,
+                 "The GPU, which NCCL's choice depends on (default: the cluster's, else "
+                 "a100-sxm4-40gb).")
+      .suggests(shipped_device_names);
+}
+
+void add_point(CommandOptions& app, std::string& point) {
+  app.add_option("--point", point,
+                 "The point to look at, by values of the sweep's axes: gpus=32 or "
+                 "gpus=32,path=value (default: the last value of each axis).");
+}
+
 Option add_secret_file(CommandOptions& app, std::string& path) {
   return app
       .add_option("--secret-file", path,

@@ -24,6 +24,12 @@ Option add_scenario(CommandOptions& app, Value& path) {
       .reads_files(files::shipped_scenario_folder);
 }
 
+// --device of commands that take a cluster.
+void add_device(CommandOptions& app, std::string& device);
+
+// --point of commands that look at one point of a scenario.
+void add_point(CommandOptions& app, std::string& point);
+
 // --secret-file of commands that ranks of a launcher run.
 Option add_secret_file(CommandOptions& app, std::string& path);
 

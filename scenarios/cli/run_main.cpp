@@ -25,6 +25,7 @@
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/help.h"
 #include "scenarios/cli/plain_output.h"
+#include "scenarios/cli/run_options.h"
 #include "scenarios/errors.h"
 #include "scenarios/files/output_file.h"
 #include "scenarios/measure/worker_ranks.h"
@@ -275,6 +276,7 @@ int run_main(int argc, const char* const* argv) {
     for (const auto& [sub, outputs, values, action] : all) {
       if (!sub->parsed()) continue;
       open_outputs(outputs);
+      if (std::ranges::find(words, "--quiet") == words.end()) tell_reading_on_terminal();
       return ended(done(action(), plain_output));
     }
     return exit_bad_input;

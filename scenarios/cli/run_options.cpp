@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -16,7 +17,9 @@
 
 #include "models/text/plain_text.h"
 #include "models/units/parse.h"
+#include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
+#include "scenarios/files/input_file.h"
 
 namespace paceline::cli {
 namespace {
@@ -52,6 +55,7 @@ class ProgressLine {
   void tell(const Progress& progress) {
     const std::lock_guard lock(mutex_);
     if (progress.doing != progress_.doing) since_ = Clock::now();
+    if (progress.of != progress_.of) begun_ = Clock::now();
     progress_ = progress;
     show();
   }
@@ -64,8 +68,11 @@ class ProgressLine {
 
   void show() {  // with the lock held
     if (!progress_.is_over) {
-      const std::chrono::duration<double> since = Clock::now() - since_;
-      const std::string text = progress_text(progress_, Seconds(since.count()), width_of_errors());
+      const auto from = [](Clock::time_point time) {
+        return Seconds(std::chrono::duration<double>(Clock::now() - time).count());
+      };
+      const std::string text =
+          progress_text(progress_, from(since_), from(begun_), width_of_errors());
       std::fputs((erased + text).c_str(), stderr);
     } else if (is_shown_) {
       std::fputs(erased, stderr);
@@ -76,8 +83,8 @@ class ProgressLine {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Progress progress_{.is_over = true};
-  std::chrono::steady_clock::time_point since_;
+  Progress progress_{.of = "", .is_over = true};
+  Clock::time_point since_, begun_;
   bool is_shown_ = false, is_over_ = false;
   std::thread thread_;
 };
@@ -87,17 +94,33 @@ void refuse_same(const std::vector<ScenarioFile::Setting>& settings) {
   std::set<std::string> paths;
   for (const ScenarioFile::Setting& setting : settings) {
     if (paths.insert(setting.path).second) continue;
-    throw InputError({fmt::format("--set {}={}", setting.path, setting.value)},
-                     "sets the same path as another option", "leave one of them out");
+    throw InputError({setting.as_typed()}, "sets the same path as another option",
+                     "leave one of them out");
   }
 }
 
+const ShortForm of_simulation[] = {
+    {"--seed", "simulation.seed", "The seed of all that is drawn."},
+    {"--fidelity", "simulation.fidelity", "folded, or flow: every transfer on SimGrid.", [] {
+       return std::vector<std::string>{"folded", "flow"};
+     }}};
+const ShortForm of_system[] = {
+    {"--gpus", "gpus", "The number of GPUs, or several: '[8, 16]'."},
+    {"--device", "workload.device", "The GPU (paceline list devices).", shipped_device_names}};
+
 }  // namespace
 
-std::string progress_text(const Progress& progress, Seconds since, std::size_t width) {
+std::string progress_text(const Progress& progress, Seconds since, Seconds in_all,
+                          std::size_t width) {
   const std::string all = progress.all ? fmt::format("/{}", *progress.all) : "";
   std::string text = fmt::format("{}{} {}", progress.done, all, progress.of);
-  if (!progress.pace.empty()) text += ", " + progress.pace;
+  constexpr Seconds told_after(1);
+  if (progress.all && progress.done > progress.known && in_all > told_after) {
+    const double rate = static_cast<double>(progress.done - progress.known) / in_all.value();
+    if (rate >= 1) text += fmt::format(", {:.0f} a second", rate);
+    text +=
+        fmt::format(", {:.0f}s left", static_cast<double>(*progress.all - progress.done) / rate);
+  }
   if (!progress.doing.empty()) {
     const std::string at = progress.at.empty() ? "" : ", " + progress.at;
     text += fmt::format("; {}{}: {:.0f}s", without_controls(progress.doing), at, since.value());
@@ -111,6 +134,15 @@ TellProgress tell_on_terminal() {
   if (::isatty(STDERR_FILENO) != 1) return nullptr;
   const auto line = std::make_shared<ProgressLine>();
   return [line](const Progress& progress) { line->tell(progress); };
+}
+
+void tell_reading_on_terminal() {
+  files::hear_reading(
+      [tell = TellProgress(), done = std::size_t{0}](const std::string& file) mutable {
+        if (!tell && !(tell = tell_on_terminal())) return;
+        if (file.empty()) return tell({.is_over = true});
+        tell({.done = done++, .of = "files read", .doing = "reading " + file});
+      });
 }
 
 void TimeLimit::add_to(CommandOptions& app) {
@@ -130,16 +162,24 @@ void SharedOptions::add_settings_to(CommandOptions& app) {
   CommandOptions values = app.in_group("Scenario values");
   values
       .add_option("--set", settings,
-                  "Override a value of the scenario, such as training.bucket_cap=50MiB, or sweep "
-                  "it: 'sweep.gpus=[8, 16]'. May be repeated.")
+                  "Override a value of the scenario, such as training.bucket_cap=50MiB, sweep it: "
+                  "'sweep.gpus=[8, 16]', or leave it out: training.bucket_cap=. May be repeated.")
       .repeatable();
-  values.add_option("--seed", seed, "The same as --set simulation.seed=N.");
-  values
-      .add_option(
-          "--fidelity", fidelity,
-          "The same as --set simulation.fidelity=folded, or flow: every transfer on SimGrid.")
-      .suggests({"folded", "flow"});
+  add_short_forms_to(values, of_simulation);
   app.in_group("Run").add_flag("--force", force, "Simulate, no matter how long that takes.");
+}
+
+void SharedOptions::add_short_forms_to(CommandOptions app, std::span<const ShortForm> forms) {
+  for (const ShortForm& form : forms) {
+    short_ones.push_back({form.path, "", false, false, form.option});
+    app.add_option(form.option, short_ones.back().value,
+                   fmt::format("{} The same as --set {}=...", form.meaning, form.path))
+        .suggests(form.values);
+  }
+}
+
+void SharedOptions::add_system_to(CommandOptions& app) {
+  add_short_forms_to(app.in_group("Scenario values"), of_system);
 }
 
 void SharedOptions::add_but_known_to(CommandOptions& app) {
@@ -174,8 +214,7 @@ void SharedOptions::expect_known_of_one(std::size_t scenarios) const {
                    "give one, or mark points of each file's measured.points known: true");
 }
 
-std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
-    const std::vector<ScenarioFile::Setting>& more) const {
+std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings() const {
   std::vector<ScenarioFile::Setting> parsed;
   for (const std::string& setting : settings) {
     const auto equals = setting.find('=');
@@ -185,9 +224,8 @@ std::vector<ScenarioFile::Setting> SharedOptions::parsed_settings(
     }
     parsed.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
-  if (!seed.empty()) parsed.push_back({"simulation.seed", seed});
-  if (!fidelity.empty()) parsed.push_back({"simulation.fidelity", fidelity});
-  parsed.insert(parsed.end(), more.begin(), more.end());
+  std::ranges::copy_if(short_ones, std::back_inserter(parsed),
+                       [](const ScenarioFile::Setting& one) { return !one.value.empty(); });
   refuse_same(parsed);
   for (const std::string& row : known) {
     parsed.push_back({.path = ScenarioFile::known_path, .value = row, .is_known = true});

@@ -72,7 +72,7 @@ void write_notes(std::ostream& out, const Comparison& comparison) {
   if (any(NetworkPart::no_calls)) {
     notes.emplace_back(
         "bandwidth: is the whole network's difference where a side lists no calls (for a step "
-        "alone, rest is); paceline run --calls writes them");
+        "alone, rest is); paceline run SCENARIO --calls --json FILE writes them");
   }
   for (const std::string& point : comparison.alone) notes.push_back("only in " + point);
   if (!notes.empty()) out << '\n';

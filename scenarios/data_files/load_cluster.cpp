@@ -434,11 +434,12 @@ bool is_shipped_device(std::string_view name) {
 
 DescribedCluster load_described_cluster(Section section) {
   Cluster cluster;
-  if (const auto preset = section.field("preset")) {
-    const DocumentPtr document = named_document(*preset, shipped_clusters(), cluster_file_keys());
-    section.lay_over(document, document->root, section.map().is_set("preset"));
+  DocumentPtr preset;
+  if (const auto named = section.field("preset")) {
+    preset = named_document(*named, shipped_clusters(), cluster_file_keys());
+    section.lay_over(preset, preset->root, section.map().is_set("preset"));
     (void)section.map().has("schema");  // a key of the preset's file
-    cluster.name = preset->text();
+    cluster.name = named->text();
   }
   if (const auto name = section.field("name")) cluster.name = name->text();
   auto devices = read_devices(section, cluster);
@@ -447,23 +448,29 @@ DescribedCluster load_described_cluster(Section section) {
   if (std::uint64_t{cluster.nodes} * cluster.gpus_per_node > ranks_max) {
     section.require("gpus_per_node").fail(fmt::format("makes more than {} GPUs", ranks_max), "");
   }
-  Section network = section.below("network"), intra_node = section.below("intra_node");
-  network.finish();
-  cluster.network = read_network(network);
-  cluster.intra_node =
-      read_intra_node(intra_node, cluster.gpus_per_node, cluster.network.nics_per_node);
-  const TcpHosts tcp = read_tcp_hosts(network);
-  cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
-  section.finish();
-  if (const auto pair = topology::unjoined_pair(cluster)) {
-    throw InputError(
-        section.location(),
-        fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
-        "give intra_node.host_bandwidth, or lanes between them");
+  try {
+    Section network = section.below("network"), intra_node = section.below("intra_node");
+    network.finish();
+    cluster.network = read_network(network);
+    cluster.intra_node =
+        read_intra_node(intra_node, cluster.gpus_per_node, cluster.network.nics_per_node);
+    const TcpHosts tcp = read_tcp_hosts(network);
+    cluster.reduction_bandwidth = section.find<BytesPerSecond>("reduction_bandwidth");
+    section.finish();
+    if (const auto pair = topology::unjoined_pair(cluster)) {
+      throw InputError(
+          section.location(),
+          fmt::format("nothing joins GPUs {} and {} of a node", pair->first, pair->second),
+          "give intra_node.host_bandwidth, or lanes between them");
+    }
+    Assumptions left_out;
+    for (const Section* one : {&section, &intra_node, &network}) one->say_left_out(left_out);
+    return {std::move(cluster), tcp, std::move(devices), std::move(left_out)};
+  } catch (const InputError& error) {  // a preset suits its own number of GPUs
+    const auto gpus = section.require("gpus_per_node");
+    if (!preset || error.where().file != preset->name || gpus.document() == preset) throw;
+    gpus.fail("does not suit the preset", "give cluster.intra_node and cluster.network as well");
   }
-  Assumptions left_out;
-  for (const Section* one : {&section, &intra_node, &network}) one->say_left_out(left_out);
-  return {std::move(cluster), tcp, std::move(devices), std::move(left_out)};
 }
 
 }  // namespace paceline::loader

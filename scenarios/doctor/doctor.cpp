@@ -280,12 +280,12 @@ RecordingAdvice nsight(const TracingTools& tools) {
           tools.nsys,
           "a program that cannot be changed, on NVIDIA's GPUs",
           {"nsys profile --trace=cuda,nvtx --cuda-graph-trace=node --delay=30 --duration=20 "
-           "-o report python3 train.py",
-           "nsys export --type sqlite report.nsys-rep"},
+           "-o REPORT python3 train.py",
+           "nsys export --type sqlite REPORT.nsys-rep"},
           false,
           {"With NVTX and NCCL 2.14 or later, the report contains the sizes of collectives.",
            "The delay skips the start of the program, and the duration keeps the report small."},
-          "paceline import report.sqlite"};
+          "paceline import REPORT.sqlite"};
 }
 
 }  // namespace

@@ -344,7 +344,10 @@ class Repredicted {
   }
 
   // `calls`, unless null, gets those of the step.
-  [[nodiscard]] Without with(const Change& change, std::vector<CallTimes>* calls = nullptr) const {
+  [[nodiscard]] Without with(const Change& change, std::vector<CallTimes>* calls = nullptr) {
+    if (options_.progress) {
+      options_.progress({.done = ++predicted_, .of = "predictions", .doing = change.what});
+    }
     Settings all = point_.settings;
     all.insert(all.end(), change.settings.begin(), change.settings.end());
     Without made{change.what, change.settings, std::nullopt, ""};
@@ -363,6 +366,7 @@ class Repredicted {
   const ExplainedPoint& point_;
   const RunOptions& options_;
   std::vector<Without> rows_;
+  std::size_t predicted_ = 0;  // the point itself with them
 };
 
 }  // namespace

@@ -163,7 +163,7 @@ class Sources {
     for (const std::string path : paths) {
       for (const ScenarioFile::Setting& one : settings_) {
         const bool is_it = one.path == path || one.path.starts_with(path + ".");
-        if (is_it) return fmt::format("--set {}={}", one.path, one.value);
+        if (is_it) return one.as_typed();
       }
       if (const auto place = file_.place_of(path)) {
         return fmt::format("{}:{} {}", place->file, place->line, path);
@@ -197,15 +197,6 @@ class Sources {
   const Settings& settings_;
   const PointOutcome& outcome_;
 };
-
-// The settings, and one value of each axis. What is known of other points is none of it.
-Settings settings_of_point(const ScenarioFile& file, const Settings& settings,
-                           const std::string& named) {
-  const std::size_t point = named.empty() ? file.point_count() - 1 : file.point_named(named);
-  Settings made = without_known(settings);
-  for (const AxisValue& axis : file.axes_of(point)) made.push_back({axis.path, axis.text});
-  return made;
-}
 
 class Teller {
  public:
@@ -290,14 +281,12 @@ std::string factor_text(double factor) { return fmt::format("{:.4g}", factor); }
 Explanation explain(const std::string& path, const Settings& settings, const std::string& point,
                     const RunOptions& options) {
   const ProgressEnd end(options.progress);
+  if (options.progress) options.progress({.of = "predictions", .doing = "the point as it is"});
   Explanation made;
   made.path = path;
   RunOptions with_belief = options;
-  {
-    const ScenarioFile file = ScenarioFile::read(path, settings);
-    made.point = settings_of_point(file, settings, point);
-    with_belief.belief = belief_of(file, options);
-  }
+  made.point = ScenarioFile::read(path, settings).settings_of(point);
+  with_belief.belief = belief_of(path, settings, options);
   RunOptions with_trace = with_belief;
   with_trace.keep_traces = true;
   const auto read = [&] { return ScenarioFile::read(path, made.point); };

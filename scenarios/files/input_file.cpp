@@ -19,6 +19,12 @@
 namespace paceline::files {
 namespace {
 
+std::function<void(const std::string&)> tell_reading = [](const std::string&) {};
+
+struct EndOfReading {
+  ~EndOfReading() { tell_reading(""); }
+};
+
 bool begins_text(const std::string& text) { return text.find('\0') == std::string::npos; }
 
 // All of a regular file; its first block where that is no text, or all is larger.
@@ -84,14 +90,19 @@ void for_each_input(const std::string& path, const std::function<bool(std::strin
   begin_reading(path);
   const auto note_and_take = [&](traces::UnpackedFile file) {
     note_input(file.file);
+    tell_reading(file.name);
     take(std::move(file));
   };
+  const EndOfReading end;
+  tell_reading(traces::name_of_input(path));
   try {
     traces::for_each_file(path, is_wanted, note_and_take, refuse);
   } catch (const traces::SilentInput& error) {
     throw_silent(traces::name_of_input(path), error);
   }
 }
+
+void hear_reading(std::function<void(const std::string&)> hear) { tell_reading = std::move(hear); }
 
 void expect_each_once(std::span<const std::string> paths) {
   std::map<std::string, std::string> seen;

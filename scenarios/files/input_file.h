@@ -20,6 +20,10 @@ inline constexpr std::size_t text_bytes_max = std::size_t{1} << 30;
 [[nodiscard]] std::string read_text(const std::string& path,
                                     std::size_t bytes_max = text_bytes_max);
 
+// From now on, once per process: told the name of what is read, of archives and folders file by
+// file, and "" where reading ends.
+void hear_reading(std::function<void(const std::string&)> hear);
+
 // Files, archives and folders, as traces::for_each_file takes them, each noted. Throws InputError
 // for an output of this command; BackendError for a silent pipe; what the functions throw.
 void for_each_input(const std::string& path,

@@ -34,11 +34,12 @@ constexpr std::array own_kinds{
     OwnKind{"paceline.claim/1", "a claim", "paceline claims {}", ""},
     OwnKind{"paceline.device/1", "a device", "", "a scenario takes it as workload.device"},
     OwnKind{"paceline.calibration/1", "a calibration", "",
-            "a scenario takes it as cluster.calibration, paceline validate as --calibration"},
+            "a scenario takes it as cluster.calibration, and paceline validate takes it as "
+            "--calibration"},
     OwnKind{"paceline.catalogue/1", "a catalogue of machines", "", "a job takes it as catalogue"},
     OwnKind{
         "paceline.result/1", "a result of paceline run", "",
-        "paceline compare takes two of them, as paceline compare predicted.json measured.json"}};
+        "paceline compare takes two of them, as paceline compare PREDICTED.json MEASURED.json"}};
 
 // Behind "schema:" or "\"schema\":", without quotes; empty for a text without one.
 std::string_view schema_of(std::string_view text) {

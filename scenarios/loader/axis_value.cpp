@@ -51,8 +51,7 @@ std::string first_of(std::span<const AxisValue> values) {
 }
 
 Field setting_field(const ScenarioFile::Setting& setting) {
-  auto document = std::make_shared<Document>(
-      *parse_document(fmt::format("--set {}={}", setting.path, setting.value), setting.value));
+  auto document = std::make_shared<Document>(*parse_document(setting.as_typed(), setting.value));
   document->has_lines = false;
   const Node root = document->root;
   return Field(std::move(document), root, setting.path);
@@ -88,6 +87,25 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& tex
 
 namespace {
 
+// Nothing where the map does not have it. Keys may have dots, as those of a sweep.
+Node take_out(Node& map, std::string_view path) {
+  std::vector<Node::Entry> entries = map.entries();
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    const std::string key = entry->first.scalar();
+    Node out;
+    if (path == key) {
+      out = entry->second;
+      entries.erase(entry);
+    } else if (path.starts_with(key + ".")) {
+      out = take_out(entry->second, path.substr(key.size() + 1));
+    }
+    if (!out) continue;
+    map = Node(std::move(entries), map.place());
+    return out;
+  }
+  return {};
+}
+
 std::string axes_in_words(std::span<const ScenarioFile::Axis> axes) {
   std::vector<std::string> words;
   for (const ScenarioFile::Axis& axis : axes) {
@@ -98,6 +116,17 @@ std::string axes_in_words(std::span<const ScenarioFile::Axis> axes) {
 }
 
 }  // namespace
+
+Field take_out(DocumentPtr& document, const ScenarioFile::Setting& setting,
+               const std::string& prefix) {
+  const auto rest = std::make_shared<Document>(*document);
+  const Node out = take_out(rest->root, prefix + setting.path);
+  if (!out) {
+    throw InputError({setting.as_typed()}, "leaves out what " + document->name + " does not have",
+                     "write a value behind =, or leave the option out");
+  }
+  return {std::exchange(document, rest), out, setting.path};
+}
 
 std::size_t point_named(const std::string& text, std::span<const ScenarioFile::Axis> axes) {
   const Location where{"--point " + text};

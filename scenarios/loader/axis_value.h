@@ -27,6 +27,11 @@ namespace paceline::loader {
 // A setting of the command line, which messages show.
 [[nodiscard]] Field setting_field(const ScenarioFile::Setting& setting);
 
+// Takes out of the document what a setting without a value names, below that prefix of paths;
+// returns it. Throws InputError where the document does not have that.
+Field take_out(DocumentPtr& document, const ScenarioFile::Setting& setting,
+               const std::string& prefix = "");
+
 // Refuses a path with an empty part between dots.
 void check_path(const Location& where, const std::string& path);
 

@@ -101,6 +101,7 @@ void ScenarioFile::read_sweep() {
 
 // A setting replaces an axis of its path, becomes one when it says so, or stands in for a value.
 void ScenarioFile::apply(const Setting& setting) {
+  if (setting.value.empty()) return;
   if (setting.is_known) return known_rows_.push_back(loader::known_row(setting.value));
   const Field field = loader::setting_field(setting);
   loader::check_path(field.location(), setting.path);
@@ -121,6 +122,16 @@ void ScenarioFile::apply(const Setting& setting) {
       changed_by_ = fmt::format("{}={}", target, field.node().is_scalar() ? field.text() : "...");
     }
     settings_.insert_or_assign(target, setting.is_of_several ? field.of_several() : field);
+  }
+}
+
+// An axis is meant by its path, too.
+void ScenarioFile::leave_out(const Setting& setting) {
+  const bool is_axis = bool(document_->root["sweep"][setting.path]);
+  const Field was = loader::take_out(document_, setting, is_axis ? "sweep." : "");
+  if (setting.path.starts_with("measured") || !changed_by_.empty()) return;
+  if (is_axis || loader::is_of_another_run(document_, setting.path, was)) {
+    changed_by_ = setting.path + "=";
   }
 }
 
@@ -315,7 +326,9 @@ void ScenarioFile::read_measured() {
   measured_by_ = section.text("by");
   network_given_ = section.find<NetworkKnowledge>("network");
   for (const Field& entry : section.require("points").list()) {
-    match(loader::row_of_file(entry, axes_));
+    // A row of another run may name an axis that a setting leaves out.
+    changed_by_.empty() ? match(loader::row_of_file(entry, axes_))
+                        : unmatched_.push_back(entry.location());
   }
   section.finish();
 }
@@ -368,6 +381,9 @@ void ScenarioFile::load(const std::vector<Setting>& settings, std::size_t most) 
   if (!document_->root.is_map()) {
     throw InputError({path_}, "is not a scenario", "write schema: paceline/1 and its keys");
   }
+  for (const Setting& setting : settings) {
+    if (setting.value.empty()) leave_out(setting);
+  }
   read_sweep();
   for (const Setting& setting : settings) apply(setting);
   for (const Axis& axis : axes_) refuse_values_twice(axis);
@@ -384,6 +400,15 @@ void ScenarioFile::load(const std::vector<Setting>& settings, std::size_t most) 
 
 std::size_t ScenarioFile::point_named(const std::string& values) const {
   return loader::point_named(values, axes_);
+}
+
+std::vector<ScenarioFile::Setting> ScenarioFile::settings_of(const std::string& values) const {
+  std::vector<Setting> made = without_known(given_settings_);
+  for (const AxisValue& axis : axes_of(point_named(values))) {
+    std::erase_if(made, [&](const Setting& one) { return one.path == axis.path; });
+    made.push_back({axis.path, axis.text});
+  }
+  return made;
 }
 
 std::optional<Location> ScenarioFile::place_of(const std::string& path) const {

@@ -57,11 +57,17 @@ class ScenarioFile {
  public:
   struct Setting {
     std::string path;
-    std::string value;           // YAML
+    std::string value;           // YAML; empty: the file is read as if it did not have that
     bool is_of_several = false;  // one of several that are compared, as an axis's values are
     // Not a setting, but a known measured point of the system that all settings describe:
     // "gpus=2,throughput=350 samples/s", with path known_path.
     bool is_known = false;
+    std::string by = {};  // the option that says so, "--gpus"; empty: --set
+
+    // "--set gpus=8", as messages name it.
+    [[nodiscard]] std::string as_typed() const {
+      return by.empty() ? "--set " + path + "=" + value : by + " " + value;
+    }
   };
   static constexpr const char* known_path = "known";
 
@@ -125,6 +131,9 @@ class ScenarioFile {
   // of an axis that is not among them the last value.
   [[nodiscard]] std::size_t point_named(const std::string& values) const;
 
+  // The settings, and one value of each axis: those of point_named(). Without known points.
+  [[nodiscard]] std::vector<Setting> settings_of(const std::string& values) const;
+
   // Where the file itself gives a value, or a part of one, by path; nullopt: it does not.
   [[nodiscard]] std::optional<Location> place_of(const std::string& path) const;
 
@@ -151,6 +160,7 @@ class ScenarioFile {
   void load(const std::vector<Setting>& settings, std::size_t most);
   void read_sweep();
   void apply(const Setting& setting);
+  void leave_out(const Setting& setting);
   void refuse_nodes_beside_gpus() const;
   void add_gpus_of(const loader::Field& known_row);
   [[nodiscard]] loader::Field gpus_as_they_are(const loader::Field& asked) const;

@@ -165,9 +165,12 @@ LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known, 
   return learnt;
 }
 
-std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
+std::shared_ptr<const uncertain::Belief> belief_of(const std::string& path,
+                                                   std::vector<ScenarioFile::Setting> settings,
                                                    const RunOptions& options) {
   if (options.belief) return options.belief;
+  std::erase_if(settings, [](const ScenarioFile::Setting& one) { return one.path == "gpus"; });
+  const ScenarioFile file = ScenarioFile::read(path, settings);
   Preparer points(file);
   if (!has_evidence(points)) return nullptr;
   return std::make_shared<const uncertain::Belief>(belief_from(points, options));

@@ -33,8 +33,10 @@ namespace paceline {
 [[nodiscard]] LearntSteps learn_from(Preparer& points, const std::vector<std::size_t>& known,
                                      bool force);
 
-// The same of a file, for predictions of other points than its own; null: nothing is known of it.
-[[nodiscard]] std::shared_ptr<const uncertain::Belief> belief_of(const ScenarioFile& file,
-                                                                 const RunOptions& options);
+// The same of a file, for predictions of other points than its own, also of what it knows of other
+// numbers of GPUs than a setting asks for; null: nothing is known of it.
+[[nodiscard]] std::shared_ptr<const uncertain::Belief> belief_of(
+    const std::string& path, std::vector<ScenarioFile::Setting> settings,
+    const RunOptions& options);
 
 }  // namespace paceline

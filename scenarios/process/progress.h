@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -20,21 +19,11 @@ struct Progress {
   std::string at = {};     // how far that is, where it is known: "step 3 of 20"
   std::optional<Seconds> about = std::nullopt;  // what that takes in all, on one core
   bool is_over = false;                         // nothing goes on any more
-  std::string pace = {};                        // Pace::in_words(); empty: nobody counts
+  std::size_t known = 0;                        // of those done, which took no time
 };
 
 // Called from any thread, never two calls at once. Empty: nobody waits.
 using TellProgress = std::function<void(const Progress&)>;
-
-// How fast things are done, since it was made.
-class Pace {
- public:
-  // "350 a second, 20 s left"; empty where it is too early to tell.
-  [[nodiscard]] std::string in_words(std::size_t done, std::size_t left) const;
-
- private:
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-};
 
 // Says at its end, whatever brought it, that nothing goes on any more.
 class ProgressEnd {

@@ -240,7 +240,7 @@ class Threads : public Crew {
     const SweptFile& swept = job_.files[file];
     RunOptions options;
     options.force = job_.force;
-    const auto known = belief_of(swept.read(), options);
+    const auto known = belief_of(swept.path, swept.settings, options);
     const uncertain::Belief& belief = known ? *known : unconditioned_belief();
     auto forms = std::make_shared<LinkForms>(swept.read(), job_.force, belief, swept.part);
     return shared_.emplace(file, Shared{belief, std::move(forms)}).first->second;

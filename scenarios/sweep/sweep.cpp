@@ -43,7 +43,6 @@ class Sweep {
     const auto crew = crew_maker()(job, request_.jobs);
     Cursor cursor(grids_, request_.shard);
     summary_.asked = cursor.points();
-    pace_ = {};
     written_ = Clock::now();
     while (!all_seen_ || !given_.empty()) {
       try {
@@ -162,9 +161,7 @@ class Sweep {
   void tell() {
     if (!request_.progress) return;
     const std::uint64_t done = seen_ - given_.size() - waiting_.size();
-    request_.progress({.done = done,
-                       .all = summary_.asked,
-                       .pace = pace_.in_words(done_here_, summary_.asked - done)});
+    request_.progress({.done = done, .all = summary_.asked, .known = done - done_here_});
   }
 
   [[nodiscard]] const Grid& grid_of(const Task& task) const { return *grids_[task.file]; }
@@ -180,7 +177,6 @@ class Sweep {
   std::vector<PlacedRow> waiting_;
   std::vector<Task> waiting_tasks_;
   Clock::time_point written_;
-  Pace pace_;
   std::uint64_t seen_ = 0, done_here_ = 0;
 };
 

@@ -294,16 +294,6 @@ TEST(Documentation, ShowsCommandsThatRun) {
   EXPECT_GE(commands, 5U);
 }
 
-// The workflow's is that of the guide, which runs above.
-TEST(Documentation, ShowsOneCheckForCi) {
-  const std::string guides = "scenarios/guides/";
-  const std::string workflow = test::text_of(source_dir / (guides + "github-actions.yml"));
-  const auto commands = shown_commands(test::text_of(source_dir / (guides + "QUESTIONS.md")));
-  EXPECT_TRUE(std::ranges::any_of(commands, [&](const std::string& command) {
-    return workflow.find("run: " + command + "\n") != std::string::npos;
-  }));
-}
-
 // The first block of ```text shows what the first command prints, down to the last digit.
 TEST(Documentation, ShowsWhatTheFirstCommandPrints) {
   const std::string readme = test::text_of(source_dir / "README.md");

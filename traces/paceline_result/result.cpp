@@ -69,7 +69,7 @@ std::vector<CollectiveLog> read_paceline_result(std::string_view text) {
   for (const JsonValue& point : in["points"].list_or_empty()) take_point(point, line, logs);
   if (logs.empty()) {
     throw FormatError(0, "has no measured collective calls",
-                      "give what paceline measure --json wrote");
+                      "give what paceline measure SCENARIO --json FILE wrote");
   }
   return logs;
 }

@@ -15,20 +15,18 @@ namespace paceline::cli {
 namespace advise_command {
 
 struct Options {
-  std::string scenario;
+  std::string scenario, point;
   ResultOutput output;
-  std::uint32_t gpus = 0;  // 0: not given
   std::string strategies{to_text(advise::Strategies::framework)};
   TimeLimit limit;
   SharedOptions shared;
 };
 
 int run(Options& options) {
-  const auto gpus = options.gpus > 0 ? std::optional(options.gpus) : std::nullopt;
   const auto strategies = word<advise::Strategies>("--strategies", options.strategies);
   const StopRequest stop(options.limit.parsed());
-  const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(), gpus,
-                                     strategies, options.shared.run_options());
+  const auto advice = advise::advise(options.scenario, options.shared.parsed_settings(),
+                                     options.point, strategies, options.shared.run_options());
   options.output.write(advice);
   if (advice.is_complete) return exit_done;
   return say_stopped(fmt::format("{} variants", advice.predicted));
@@ -40,15 +38,14 @@ Action attach_advise(CommandOptions& app) {
   using namespace advise_command;
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenario).required();
-  app.add_option("--gpus", options->gpus,
-                 "Analyse this number of GPUs (default: the last value of sweep.gpus).")
-      .in_range(1, 1'000'000);
+  add_point(app, options->point);
   app.add_option(
          "--strategies", options->strategies,
          "Try the strategies of the scenario's framework (framework, the default), or those "
          "of all frameworks (all).")
       .suggests({"framework", "all"});
   options->limit.add_to(app);
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   options->output.add_json_to(app, "the advice");
   options->output.report.add_assumptions_to(app);

@@ -313,9 +313,8 @@ void check(const Options& options) {
     throw InputError({"--all-rows"}, "has no effect: no scenario is given",
                      "give one with measured: points");
   }
-  if (!options.shared.settings.empty() || !options.shared.seed.empty()) {
-    throw InputError({options.shared.settings.empty() ? "--seed" : "--set"},
-                     "has no effect: no scenario is given", "leave it out");
+  for (const ScenarioFile::Setting& one : options.shared.parsed_settings()) {
+    throw InputError({one.as_typed()}, "has no effect: no scenario is given", "leave it out");
   }
 }
 

@@ -75,6 +75,7 @@ Action attach_check(CommandOptions& app) {
   using namespace check_command;
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenario).required();
+  options->shared.add_system_to(app);
   options->shared.add_settings_to(app);
   return [options] { return run(*options); };
 }

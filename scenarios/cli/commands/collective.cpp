@@ -38,7 +38,7 @@ bool has_effect(const Options& options, const std::string& path) {
   if (!options.calibration.empty() && path != "simulation.seed") {
     return path == "gpus" || path == "cluster.nodes" || path == "cluster.gpus_per_node";
   }
-  if (options.cluster.empty() && is_of("cluster.")) return false;
+  if (options.cluster.empty() && (is_of("cluster.") || path == "simulation.fidelity")) return false;
   return is_of("cluster.") || is_of("collective.") || is_of("simulation.") || is_of("other_jobs") ||
          path == "gpus" || path == "workload.device";
 }
@@ -47,8 +47,7 @@ std::vector<ScenarioFile::Setting> settings_of(const Options& options) {
   auto settings = options.shared.parsed_settings();
   for (const ScenarioFile::Setting& setting : settings) {
     if (has_effect(options, setting.path)) continue;
-    throw InputError({fmt::format("--set {}={}", setting.path, setting.value)},
-                     "has no effect on this collective", "leave it out");
+    throw InputError({setting.as_typed()}, "has no effect on this collective", "leave it out");
   }
   return settings;
 }
@@ -264,12 +263,10 @@ void check_measured(const Options& options, CollectiveMode mode) {
                      "add --mode plan, or leave it out");
   }
   if (!options.cluster.empty()) return;
-  refuse_given("no cluster is named, so nothing is predicted",
-               {{"--library", options.library},
-                {"--fidelity", options.shared.fidelity},
-                {"--device", options.device},
-                {"--version", options.version},
-                {"--protocol", options.protocol}});
+  refuse_given("no cluster is named, so nothing is predicted", {{"--library", options.library},
+                                                                {"--device", options.device},
+                                                                {"--version", options.version},
+                                                                {"--protocol", options.protocol}});
 }
 
 std::uint32_t ranks_to_start(const Options& options) {

@@ -30,9 +30,8 @@ Action attach_explain(CommandOptions& app) {
   using namespace explain_command;
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenario).required();
-  app.add_option("--point", options->point,
-                 "The point to explain, by values of the sweep's axes: gpus=32 or "
-                 "gpus=32,path=value (default: the last value of each axis).");
+  add_point(app, options->point);
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   options->output.add_json_to(app, "the explanation");
   return [options] { return run(*options); };

@@ -12,14 +12,7 @@
 namespace paceline::cli {
 namespace measure_command {
 
-// Short forms of settings of the section real.
-struct ShortForm {
-  const char* option;
-  const char* path;
-  const char* meaning;
-  std::vector<std::string> (*values)();
-};
-std::vector<std::string> no_words() { return {}; }
+// Of settings of the section real.
 const ShortForm short_forms[] = {
     {"--backend", "real.backend", "The backend to measure with (paceline list backends).",
      backend_names},
@@ -28,28 +21,19 @@ const ShortForm short_forms[] = {
      [] {
        return std::vector<std::string>{"native", "plan"};
      }},
-    {"--steps", "real.steps", "The number of steps that are measured.", no_words},
-    {"--warmup", "real.warmup", "The number of steps before those.", no_words}};
+    {"--steps", "real.steps", "The number of steps that are measured."},
+    {"--warmup", "real.warmup", "The number of steps before those."}};
 
 struct Options {
   std::string scenario, secret_file;
-  std::string short_values[std::size(short_forms)];
   OutcomeOutput output;
   SharedOptions shared;
-
-  [[nodiscard]] std::vector<ScenarioFile::Setting> settings() const {
-    std::vector<ScenarioFile::Setting> short_ones;
-    for (std::size_t i = 0; i < std::size(short_forms); ++i) {
-      if (!short_values[i].empty()) short_ones.push_back({short_forms[i].path, short_values[i]});
-    }
-    return shared.parsed_settings(short_ones);
-  }
 };
 
 int measure(Options& options) {
   share_secret(options.secret_file);
   options.output.check();
-  const auto file = ScenarioFile::read(options.scenario, options.settings());
+  const auto file = ScenarioFile::read(options.scenario, options.shared.parsed_settings());
   Preparer points(file);
   const auto launched = join_launched_ranks(points);
   if (!launched) {
@@ -71,15 +55,10 @@ Action attach_measure(CommandOptions& app) {
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenario).required();
   CommandOptions measuring = app.in_group("Measurement");
-  for (std::size_t i = 0; i < std::size(short_forms); ++i) {
-    const ShortForm& form = short_forms[i];
-    measuring
-        .add_option(form.option, options->short_values[i],
-                    fmt::format("{} The same as --set {}=...", form.meaning, form.path))
-        .suggests(form.values);
-  }
+  options->shared.add_short_forms_to(measuring, short_forms);
   add_secret_file(measuring, options->secret_file);
   options->output.add_to(app);
+  options->shared.add_system_to(app);
   options->shared.add_but_known_to(app);
   return [options] { return measure(*options); };
 }

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "models/assumption.h"
-#include "models/contract.h"
 #include "models/cost/nccl_call.h"
 #include "models/cost/nccl_tuning.h"
 #include "models/text/json_writer.h"
@@ -22,6 +21,7 @@
 #include "scenarios/cli/common_options.h"
 #include "scenarios/cli/option_values.h"
 #include "scenarios/cli/run_options.h"
+#include "scenarios/import/cluster_file.h"
 #include "scenarios/loader/scenario_file.h"
 #include "scenarios/report/report.h"
 #include "scenarios/text_table.h"
@@ -31,7 +31,6 @@ namespace paceline::cli {
 namespace nccl_command {
 
 using collectives::Collective;
-using cost::nccl::Architecture;
 using cost::nccl::Graph;
 using cost::nccl::Group;
 using cost::nccl::LocalLink;
@@ -176,7 +175,7 @@ void write_tuner(std::ostream& out, const NcclChoices& choices) {
 }
 
 struct Options {
-  std::string version = fmt::format("2.{}", Release::unless_said), gpu = "", processor = "intel",
+  std::string version = fmt::format("2.{}", Release::unless_said), device = "", processor = "intel",
               link = "nvlink";
   std::string cluster, gpus, local, remote, network_latency = "0us";
   std::uint32_t nodes = 1, gpus_per_node = 8, channels = 0, nvls_channels = 0, collnet_channels = 0;
@@ -185,10 +184,6 @@ struct Options {
   files::OutputFile json, tuner;
 };
 
-const Words<Architecture> architectures{{"volta", Architecture::volta},
-                                        {"ampere", Architecture::ampere},
-                                        {"hopper", Architecture::hopper},
-                                        {"blackwell", Architecture::blackwell}};
 const Words<Processor> processors{{"intel", Processor::intel_or_other}, {"amd", Processor::amd}};
 const Words<LocalLink> links{{"nvlink", LocalLink::nvlink}, {"pci", LocalLink::pci}};
 
@@ -212,37 +207,26 @@ void expect_within(std::uint32_t least, std::uint32_t most, const char* option, 
   throw InputError({option}, fmt::format("{} is out of range", value), hint);
 }
 
-// Compute capabilities that stand for their architectures.
-double capability_of(Architecture gpu) {
-  switch (gpu) {
-    case Architecture::volta: return 7.0;
-    case Architecture::ampere: return 8.0;
-    case Architecture::hopper: return 9.0;
-    case Architecture::blackwell: return 10.0;
-  }
-  PACELINE_UNREACHABLE("an architecture outside the enumeration");
+double capability_of(const std::string& device) {
+  return device_named(device.empty() ? "a100-sxm4-40gb" : device).sm / 10.0;
 }
 
 // A preset, or a file: what a scenario on it would take.
-Group group_on_cluster(const Options& options, Release release, Architecture gpu) {
+Group group_on_cluster(const Options& options, Release release) {
   ScenarioValues values = small_values();
   values.set_given({{"cluster.preset", options.cluster},
                     {"cluster.gpus", "any"},  // the device is none that anyone named
                     {"gpus", options.gpus}});
   const topology::Cluster cluster = scenario_of_options(values, {}).cluster;
-  double capability = capability_of(gpu);
-  if (options.gpu.empty() && !cluster.gpu.empty()) {
-    values.set_given({{"workload.device", cluster.gpu}});
-    capability = scenario_of_options(values, {}).workload.device.compute_capability;
-  }
   if (cluster.ranks() < RankCount(2)) {
     throw InputError({"--gpus"}, "one GPU sends nothing", "write 2 or more");
   }
-  return cost::nccl::group_of(cluster, release, capability);
+  return cost::nccl::group_of(cluster, release,
+                              capability_of(options.device.empty() ? cluster.gpu : options.device));
 }
 
 // As the other options describe it.
-Group described_group(const Options& options, Release release, Architecture gpu) {
+Group described_group(const Options& options, Release release) {
   expect_within(1, 1U << 20, "--nodes", options.nodes, "write 1 or more");
   expect_within(1, 1024, "--gpus-per-node", options.gpus_per_node, "write 1 to 1024");
   if (options.nodes * options.gpus_per_node < 2) {
@@ -258,7 +242,7 @@ Group described_group(const Options& options, Release release, Architecture gpu)
   group.release = release;
   group.nodes = options.nodes;
   group.ranks = RankCount(options.nodes * options.gpus_per_node);
-  group.gpu = gpu;
+  group.gpu = cost::nccl::architecture_of(capability_of(options.device));
   group.link = word("--link", options.link, links);
   const auto local = positive_bandwidth("--local", options.local);
   const auto remote =
@@ -276,9 +260,8 @@ Graph with_channels(Graph graph, std::uint32_t channels) {
 
 Group group_of(const Options& options) {
   const Release release = Release::nearest(minor_of(options.version));
-  const auto gpu = word("--gpu", options.gpu.empty() ? "ampere" : options.gpu, architectures);
-  Group group = options.cluster.empty() ? described_group(options, release, gpu)
-                                        : group_on_cluster(options, release, gpu);
+  Group group = options.cluster.empty() ? described_group(options, release)
+                                        : group_on_cluster(options, release);
   group.processor = word("--processor", options.processor, processors);
   group.network_latency = quantity("--network-latency", options.network_latency, parse_seconds);
   expect_within(0, channels_max, "--nvls-channels", options.nvls_channels, "write 1 to 64");
@@ -366,10 +349,7 @@ void add_description(CommandOptions& app, Options& options, const Option& cluste
     option.excludes(cluster);
   }
   CommandOptions any = app.in_group("Machine");
-  any.add_option("--gpu", options.gpu,
-                 "The architecture of the GPUs: volta, ampere, hopper or blackwell (default: the "
-                 "cluster's, else ampere).")
-      .suggests({"volta", "ampere", "hopper", "blackwell"});
+  add_device(any, options.device);
   any.add_option("--processor", options.processor,
                  "The CPU: intel (and all others) or amd (default: intel).")
       .suggests({"intel", "amd"});

@@ -241,6 +241,7 @@ Action attach_replay(CommandOptions& app) {
       .required()
       .reads_files("");
   options->output.add_to(app);
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

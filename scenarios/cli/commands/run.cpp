@@ -92,6 +92,7 @@ Action attach_run(CommandOptions& app) {
                          "Run every point on hardware too, as the section real of the file says.");
   add_secret_file(measuring, options->secret_file).needs(measure);
   explain.excludes(measure);
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

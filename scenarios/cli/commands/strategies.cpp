@@ -39,6 +39,7 @@ Action attach_strategies(CommandOptions& app) {
   using namespace strategies_command;
   auto options = std::make_shared<Options>();
   add_scenario(app, options->scenarios).required();
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   options->output.add_to(app, "the table");
   return [options] { return run(*options); };

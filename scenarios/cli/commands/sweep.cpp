@@ -217,6 +217,7 @@ Action attach_sweep(CommandOptions& app) {
   add_json(app, options->json, "the summary");
   options->report.add_markdown_to(app);
   options->page.add_to(app);
+  options->shared.add_system_to(app);
   options->shared.add_to(app);
   return [options] { return run(*options); };
 }

@@ -161,11 +161,14 @@ ValidatedScenarios validated(const Options& options, const Settings& more,
   settings.insert(settings.end(), more.begin(), more.end());
   ValidatedScenarios made;
   Validation& validation = made.validation;
-  const auto scenarios = std::ranges::count_if(options.inputs, is_scenario);
+  const auto scenarios =
+      static_cast<std::size_t>(std::ranges::count_if(options.inputs, is_scenario));
   RunOptions of_file = run_options;
   if (run_options.progress && scenarios > 1) {
     of_file.progress = [&](Progress progress) {
-      progress.pace = fmt::format("scenario {} of {}", validation.scenarios + 1, scenarios);
+      progress.done = validation.scenarios;
+      progress.all = scenarios;
+      progress.of = "scenarios";
       run_options.progress(progress);
     };
   }

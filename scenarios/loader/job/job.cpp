@@ -59,14 +59,15 @@ std::vector<Field> fields_of(Section& file, std::string_view key) {
 class JobReader {
  public:
   JobReader(const std::string& path, const std::vector<ScenarioFile::Setting>& settings)
-      : overrides_(overrides_of(settings)),
-        document_(loader::read_document(path)),
+      : document_(loader::read_document(path)),
+        overrides_(overrides_of(settings, document_)),
         file_(Reader(document_, document_->root, "", overrides_), loader::job_file_keys()) {
     job_.path = path;
     for (const ScenarioFile::Setting& one : settings) {
       const std::size_t dot = one.path.find('.');
       const std::string section = one.path.substr(0, dot);
-      if (dot != one.path.npos && (section == "workload" || section == "training")) {
+      if (!one.value.empty() && dot != one.path.npos &&
+          (section == "workload" || section == "training")) {
         job_.settings.push_back(one);
       }
     }
@@ -99,9 +100,15 @@ class JobReader {
   }
 
  private:
-  static Overrides overrides_of(const std::vector<ScenarioFile::Setting>& settings) {
+  // Those without a value take theirs out of the document.
+  static Overrides overrides_of(const std::vector<ScenarioFile::Setting>& settings,
+                                loader::DocumentPtr& document) {
     Overrides overrides;
     for (const ScenarioFile::Setting& one : settings) {
+      if (one.value.empty()) {
+        (void)loader::take_out(document, one);
+        continue;
+      }
       Field field = loader::setting_field(one);
       loader::check_path(field.location(), one.path);
       overrides.insert_or_assign(one.path, std::move(field));
@@ -329,8 +336,8 @@ class JobReader {
     }
   }
 
-  Overrides overrides_;
   loader::DocumentPtr document_;
+  Overrides overrides_;
   Section file_;
   PlannedJob job_;
   Scenario workload_;  // of it the network, if it is a model, and the precision

@@ -258,7 +258,7 @@ TEST(Advise, TakesTheGpusThatAreAsked) {
   folder.write("scenario.yaml", small_scenario);
   test::expect_refused(
       test::paceline({"advise", "scenario.yaml", "--gpus", "3"}, folder.path()),
-      "paceline: --set gpus=3: gpus \"3\" does not fill nodes of 2 GPUs; write a multiple of 2");
+      "paceline: --gpus 3: gpus \"3\" does not fill nodes of 2 GPUs; write a multiple of 2");
 }
 
 }  // namespace

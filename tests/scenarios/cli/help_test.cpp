@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <sstream>
+#include <string>
 
 #include "scenarios/cli/command.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
+#include "tests/scenarios/small_scenario.h"
 
 namespace paceline::cli {
 namespace help_test {
@@ -70,6 +73,49 @@ TEST(Help, DescribesOptionsInSentences) {
       EXPECT_TRUE(option.description.ends_with('.')) << command.name << ": " << option.description;
     }
   }
+}
+
+// The same option has the same words everywhere, but where logs are described, and what is asked of
+// a cluster alone: there the number of GPUs has another default.
+TEST(Help, DescribesAnOptionTheSameInAllCommands) {
+  std::map<std::string, std::string> words;
+  for (const Command& command : commands()) {
+    const bool is_of_others = command.name == "collective" || command.name == "nccl" ||
+                              command.name == "init" || command.name == "topology" ||
+                              command.name == "validate" || command.name == "calibrate";
+    for (const DescribedOption& option : describe_options(command.attach)) {
+      for (const char* name : {"--set", "--known", "--point", "--seed", "--gpus", "--device"}) {
+        if (std::ranges::find(option.names, name) == option.names.end()) continue;
+        if (is_of_others && (name == std::string("--gpus") || name == std::string("--device"))) {
+          continue;
+        }
+        const auto [known, is_new] = words.try_emplace(name, option.description);
+        EXPECT_EQ(known->second, option.description) << command.name << " " << name;
+      }
+    }
+  }
+  EXPECT_EQ(words.size(), 6U);
+}
+
+// By the option that was typed, not by the setting that it stands for or a shipped file.
+TEST(Help, RefusalsNameWhatWasTyped) {
+  const Folder folder;
+  folder.write("s.yaml", test::small_scenario);
+  folder.write("p.yaml", R"(schema: paceline/1
+name: of a preset
+workload: {model: resnet18, batch_per_gpu: 32, device: v100-sxm2-16gb}
+cluster: {preset: dgx1-v100}
+training: {strategy: ddp}
+)");
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& begin) {
+    test::expect_refused(paceline(words, folder.path()), "paceline: " + begin);
+  };
+  refused({"run", "s.yaml", "--gpus", "x"}, "--gpus x: gpus \"x\" is not a number");
+  refused({"check", "s.yaml", "--seed", "x"}, "--seed x: seed \"x\"");
+  refused({"measure", "s.yaml", "--backend", "x"}, "--backend x: backend \"x\"");
+  refused({"run", "s.yaml", "--gpus", "2", "--set", "gpus=4"}, "--gpus 2: sets the same path");
+  refused({"run", "p.yaml", "--set", "cluster.gpus_per_node=16"},
+          "--set cluster.gpus_per_node=16: gpus_per_node \"16\" does not suit the preset");
 }
 
 // Those of files that a user has to have end with that, the others with a result.

@@ -14,19 +14,21 @@ namespace paceline::cli {
 namespace progress_line_test {
 
 TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestTakes) {
-  EXPECT_EQ(progress_text({2, 5}, Seconds(3), 80), "2/5 points");
-  EXPECT_EQ(progress_text({.done = 7, .of = "variants"}, Seconds(3), 80), "7 variants");
-  EXPECT_EQ(progress_text({.done = 7, .pace = "350 a second, 2 s left"}, Seconds(3), 80),
-            "7 points, 350 a second, 2 s left");
-  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs"}, Seconds(34.2), 80),
-            "2/5 points; 8192 GPUs: 34s");
-  EXPECT_EQ(progress_text({2, 5, "points", "4 GPUs", "step 3 of 20"}, Seconds(34.2), 80),
-            "2/5 points; 4 GPUs, step 3 of 20: 34s");
-  EXPECT_EQ(progress_text({2, 5, "points", "8192 GPUs", "", Seconds(60)}, Seconds(34.2), 80),
-            "2/5 points; 8192 GPUs: 34s of about 60s");
-  EXPECT_EQ(progress_text({2, 5, "points", "a\x1b[2J"}, Seconds(1), 80),
-            "2/5 points; a\\u001b[2J: 1s");
-  EXPECT_EQ(progress_text({2, 5}, Seconds(0), 6), "2/5 po");
+  const auto text = [](const Progress& progress, double since, std::size_t width = 80) {
+    return progress_text(progress, Seconds(since), Seconds(10), width);
+  };
+  EXPECT_EQ(text({0, 5}, 3), "0/5 points");
+  EXPECT_EQ(text({2, 5}, 3), "2/5 points, 15s left");  // 5 s each
+  EXPECT_EQ(text({.done = 60, .all = 65, .known = 40}, 3), "60/65 points, 2 a second, 2s left");
+  EXPECT_EQ(progress_text({2, 5}, Seconds(0.5), Seconds(0.5), 80), "2/5 points");
+  EXPECT_EQ(text({.done = 7, .of = "variants"}, 3), "7 variants");
+  EXPECT_EQ(text({0, 5, "points", "8192 GPUs"}, 34.2), "0/5 points; 8192 GPUs: 34s");
+  EXPECT_EQ(text({0, 5, "points", "4 GPUs", "step 3 of 20"}, 34.2),
+            "0/5 points; 4 GPUs, step 3 of 20: 34s");
+  EXPECT_EQ(text({0, 5, "points", "8192 GPUs", "", Seconds(60)}, 34.2),
+            "0/5 points; 8192 GPUs: 34s of about 60s");
+  EXPECT_EQ(text({0, 5, "points", "a\x1b[2J"}, 1), "0/5 points; a\\u001b[2J: 1s");
+  EXPECT_EQ(text({2, 5}, 0, 6), "2/5 po");
 }
 
 // What a program writes on a terminal that has its standard error.
@@ -77,9 +79,17 @@ TEST(ProgressLine, SaysWhatAdviseDoes) {
   EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
 }
 
-TEST(Pace, SaysNothingBeforeItCanTell) {
-  EXPECT_EQ(Pace().in_words(0, 5), "");
-  EXPECT_EQ(Pace().in_words(3, 5), "");
+TEST(ProgressLine, SaysWhatIsReadAndWhatExplainPredicts) {
+  const test::Folder folder;
+  const std::string trace = PACELINE_SOURCE_DIR "/tests/fixtures/kineto/with_metadata.json";
+  std::string text = on_terminal({PACELINE_BINARY, "import", trace}, folder.path());
+  EXPECT_NE(text.find(" files read; reading "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
+  folder.write("scenario.yaml", std::string(test::small_scenario));
+  text = on_terminal({PACELINE_BINARY, "explain", "scenario.yaml"}, folder.path());
+  EXPECT_NE(text.find("\r\033[K0 predictions; the point as it is: 0s"), std::string::npos) << text;
+  EXPECT_NE(text.find("\r\033[K1 predictions; "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
 }
 
 TEST(Columns, SayHowWideTablesAre) {

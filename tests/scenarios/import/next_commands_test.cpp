@@ -145,7 +145,7 @@ TEST(NextCommands, OfScenariosAndResultsAreInTheMessage) {
   EXPECT_EQ(paceline({"run", "s.yaml", "--quiet", "--json", "r.json"}, folder.path()).exit_code, 0);
   expect_refused(paceline({"import", "r.json"}, folder.path()),
                  "paceline: r.json: is a result of paceline run: paceline compare takes two of "
-                 "them, as paceline compare predicted.json measured.json\n");
+                 "them, as paceline compare PREDICTED.json MEASURED.json\n");
   const std::string job = PACELINE_SOURCE_DIR "/scenarios/library/jobs/resnet50-90-epochs.yaml";
   expect_refused(paceline({"import", job}, folder.path()),
                  "paceline: " + job + ": is a job of a planner: paceline capacity " + job + "\n");

@@ -40,6 +40,31 @@ std::vector<std::string> grid(const ScenarioFile& file) {
 
 using Rows = std::vector<std::string>;
 
+TEST(Settings, WithoutAValueLeaveOutWhatTheFileHas) {
+  const std::string end =
+      "sweep: {gpus: [2, 4], training.optimizer.time: [1ms, 2ms]}\n"
+      "measured: {source: a test, points: [{gpus: 2, training.optimizer.time: 1ms, step: 9ms}]}\n";
+  EXPECT_EQ(with_end(end).point_count(), 4U);
+  EXPECT_EQ(grid(with_end(end, {{"sweep.training.optimizer.time", ""}})), (Rows{"2", "4"}));
+  EXPECT_EQ(grid(with_end(end, {{"gpus", ""}, {"measured", ""}})), (Rows{"1ms", "2ms"}));
+  // Measured points of an axis that is gone are of other runs.
+  const auto without_axis = with_end(end, {{"gpus", ""}});
+  EXPECT_EQ(without_axis.changed_by(), "gpus=");
+  EXPECT_EQ(without_axis.unmatched().size(), 1U);
+  const Scenario two = with_end("", {{"cluster.intra_node.latency", ""}}).scenario(0);
+  EXPECT_NE(two.cluster.intra_node.latency, with_end("").scenario(0).cluster.intra_node.latency);
+  EXPECT_EQ(with_end("", {{"collective.algorithm", ""}}).changed_by(), "collective.algorithm=");
+  EXPECT_EQ(with_end("", {{"simulation.fidelity", ""}}).changed_by(), "");
+  try {
+    (void)with_end("", {{"training.comm_hook", ""}});
+    ADD_FAILURE() << "left out what is not there";
+  } catch (const InputError& error) {
+    EXPECT_TRUE(
+        std::string(error.what()).starts_with("--set training.comm_hook=: leaves out what "))
+        << error.what();
+  }
+}
+
 TEST(Grid, IsOnePointWithoutASweep) {
   const auto file = with_end("");
   ASSERT_EQ(file.point_count(), 1U);

@@ -137,11 +137,11 @@ TEST_F(EvidenceOfAFile, IsOfSeveralGpusAndMarked) {
   const auto file = read(known_row(before[1], 2, "false"));
   Preparer unmarked(file);
   EXPECT_TRUE(points_as_evidence(unmarked).empty());
-  EXPECT_EQ(belief_of(file, {}), nullptr);
+  EXPECT_EQ(belief_of(file.path(), {}, {}), nullptr);
   const auto known = read(known_row(before[1], 2));
   Preparer marked(known);
   EXPECT_EQ(points_as_evidence(marked), std::vector<std::size_t>{1});
-  const auto belief = belief_of(known, {});
+  const auto belief = belief_of(known.path(), {}, {});
   ASSERT_TRUE(belief);
   EXPECT_TRUE(belief->is_conditioned());
   EXPECT_FALSE(unconditioned_belief().is_conditioned());
@@ -162,7 +162,7 @@ TEST_F(EvidenceOfAFile, MayBeThatOfAnotherFile) {
   const auto before = outcomes();
   RunOptions options;
   const std::string known = known_row(before[1], 2);
-  options.belief = belief_of(read(known), {});
+  options.belief = belief_of(read(known).path(), {}, {});
   const auto told = outcomes("", {}, options), own = outcomes(known);
   for (std::size_t i = 0; i < own.size(); ++i) {
     EXPECT_EQ(told[i].predicted->totals.step, own[i].predicted->totals.step);
@@ -239,7 +239,7 @@ measured:
 )";
 
 TEST_F(EvidenceOfAFile, IsInFormsAsInPointsThatAreSimulated) {
-  const auto belief = belief_of(read("", {}, swept), {});
+  const auto belief = belief_of(read("", {}, swept).path(), {}, {});
   ASSERT_TRUE(belief);
   LinkForms forms(read("", {}, swept), false, *belief);
   PointSource source(read("", {}, swept), false, *belief);
