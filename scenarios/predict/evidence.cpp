@@ -170,7 +170,7 @@ std::shared_ptr<const uncertain::Belief> belief_of(const std::string& path,
                                                    const RunOptions& options) {
   if (options.belief) return options.belief;
   std::erase_if(settings, [](const ScenarioFile::Setting& one) { return one.path == "gpus"; });
-  const ScenarioFile file = ScenarioFile::read(path, settings);
+  const ScenarioFile file = ScenarioFile::read(path, settings, ScenarioFile::points_max_one_by_one);
   Preparer points(file);
   if (!has_evidence(points)) return nullptr;
   return std::make_shared<const uncertain::Belief>(belief_from(points, options));
