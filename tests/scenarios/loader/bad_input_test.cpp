@@ -222,8 +222,8 @@ const BadCommand settings[] = {
      {"run", "FILE", "--set", "cluster.network.latency=5"},
      "--set cluster.network.latency=5: latency \"5\" has no unit; write 5us or 5ms"},
     {"SettingOfNothing",
-     {"run", "FILE", "--set", "cluster.network.latency="},
-     "--set cluster.network.latency=: latency is not a single value"},
+     {"run", "FILE", "--set", "training.wrap="},
+     "--set training.wrap=: leaves out what "},
     {"SettingThatIsNotYaml", {"run", "FILE", "--set", "sweep.gpus=[2,"}, "--set sweep.gpus=[2,:"},
     {"SettingOfAnEmptyAxis",
      {"run", "FILE", "--set", "sweep.gpus=[]"},
@@ -241,9 +241,7 @@ const BadCommand settings[] = {
      {"run", "FILE", "--set", "measured.source=me"},
      "--set measured.source=me: "},
     {"SettingOfTheWholeSweep", {"run", "FILE", "--set", "sweep=[2, 4]"}, "--set sweep=[2, 4]: "},
-    {"SeedThatIsNoNumber",
-     {"run", "FILE", "--seed", "x"},
-     "--set simulation.seed=x: seed \"x\" is not a number"},
+    {"SeedThatIsNoNumber", {"run", "FILE", "--seed", "x"}, "--seed x: seed \"x\" is not a number"},
 };
 
 const BadCommand usage[] = {
