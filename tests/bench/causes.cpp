@@ -73,7 +73,8 @@ std::string text_of(const Settings& settings, const std::vector<unsigned>& gpus)
   }
   text += fmt::format("sweep: {{gpus: [{}]}}\nmeasured:\n  source: drawn\n  points:\n",
                       fmt::join(gpus, ", "));
-  for (const unsigned count : gpus) text += fmt::format("    - {{gpus: {}, throughput: 1 samples/s}}\n", count);
+  for (const unsigned count : gpus)
+    text += fmt::format("    - {{gpus: {}, throughput: 1 samples/s}}\n", count);
   return text;
 }
 
