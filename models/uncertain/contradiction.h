@@ -39,7 +39,7 @@ enum class Told : std::uint8_t {
   steps,          // steps a second, of which all ranks take one
   steps_of_each,  // steps a second in sum over ranks
   of_each,        // samples a second of one GPU
-  passes,         // the step's time, which has so many accumulated passes
+  passes,         // the step's time, and it is accumulated passes that are so many times as many
 };
 
 // A measured step beside that of its description, with nothing known.

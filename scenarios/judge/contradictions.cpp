@@ -232,7 +232,7 @@ std::string FoundContradiction::sentence() const {
   const bool is_of_priors = rows.size() == 1 && rows.front().counted;
   const std::string why =
       !words.empty()
-          ? fmt::format("{} {}; to check: {}", is_claimed() ? "would fit" : "no cause is clear:",
+          ? fmt::format("{} {}; to check: {}", is_claimed() ? "it may be" : "no cause is clear:",
                         fmt::join(words, ", or "), told_apart_by)
       : is_of_priors ? "no setting within 99 % of what is expected reaches it"
       : is_beyond_doubt()

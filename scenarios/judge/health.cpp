@@ -199,10 +199,15 @@ std::string sentence_on(const HealthOfLog& log) {
   };
   const LogRow& row = *std::ranges::max_element(log.rows, {}, weight);
   const auto busbw = [&](Seconds time) { return log.busbw(row.size, time); };
-  return fmt::format("{}: {:.4g} GB/s of {}; such {} give {:.4g} to {:.4g}", to_text(log.verdict),
+  // A link of half its rate may lie inside as well.
+  const bool tells_halves = row.predicted.high < row.predicted.low * 2.0;
+  return fmt::format("{}: {:.4g} GB/s of {}; such {} give {:.4g} to {:.4g}{}", to_text(log.verdict),
                      busbw(row.measured), log.link ? row.link : "busbw at " + to_text(row.size),
                      log.link ? "links" : "nodes", busbw(row.predicted.high),
-                     busbw(row.predicted.low));
+                     busbw(row.predicted.low),
+                     tells_halves || log.verdict != Verdict::healthy
+                         ? ""
+                         : ", which does not tell a whole link from half of one");
 }
 
 constexpr Bytes over_a_link{1'000'000'000};

@@ -12,7 +12,7 @@
 namespace paceline::cli {
 namespace measure_command {
 
-// Of settings of the section real.
+// Options of this command that set a key of the section `real`.
 const ShortForm short_forms[] = {
     {"--backend", "real.backend", "The backend to measure with (paceline list backends).",
      backend_names},

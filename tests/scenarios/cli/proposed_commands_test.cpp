@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scenarios/cli/command.h"
+#include "tests/scenarios/loader/job/small_job.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/small_scenario.h"
 
@@ -23,23 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view measured_rows = R"(sweep: {gpus: [2, 4]}
 measured: {source: a test, points: [{gpus: 2, step: 14ms}, {gpus: 4, step: 90ms}]}
-)";
-
-constexpr std::string_view one_machine = R"(schema: paceline.catalogue/1
-name: one
-source: made up
-date: 2026-11-26
-machines:
-  - {name: eight, cluster: {preset: aws-p4d-24xlarge}, region: here, price: 36 USD/h, at_most: 1}
-)";
-
-constexpr std::string_view job = R"(schema: paceline.job/1
-name: a small job
-workload: {model: resnet50, precision: amp}
-amount: {epochs: 9, samples_per_epoch: 1281167}
-target: {deadline: 6h}
-global_batch: {at_most: 1024}
-catalogue: [one.yaml]
 )";
 
 // Of every command what it answers and what it refuses; later ones read what earlier ones wrote.
@@ -182,8 +166,8 @@ cluster: {preset: dgx1-v100}
 training: {strategy: ddp}
 sweep: {gpus: [2, 8]}
 )");
-  folder.write("one.yaml", one_machine);
-  folder.write("job.yaml", job);
+  folder.write("two.yaml", two_machines);
+  folder.write("job.yaml", short_job);
   std::set<std::string> open;
   for (const cli::Command& command : cli::commands()) open.emplace(command.name);
   Proposed proposed;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "scenarios/sweep/store.h"
+#include "tests/scenarios/loader/job/small_job.h"
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/report/page/payload.h"
 #include "tests/scenarios/small_scenario.h"
@@ -80,25 +81,6 @@ quantity: throughput_ratio
 range: {least: 1.9}
 given: {quantity: communication_share, range: {least: 0.1%}}
 conditions: {workload.batch_per_gpu: [8, 32]}
-)";
-
-constexpr std::string_view two_machines = R"(schema: paceline.catalogue/1
-name: two
-source: made up
-date: 2026-11-26
-machines:
-  - {name: eight, cluster: {preset: aws-p4d-24xlarge}, region: here, price: 36 USD/h, at_most: 1}
-  - {name: old, device: k80, cluster: {preset: pcie-tree-8}, owned: {price: 3600 USD, lifetime: 4y, in_use: 50%}, at_most: 1}
-  - {name: ours, device: v100-sxm2-16gb, cluster: {preset: dgx1-v100}, owned: {price: 36000 USD, lifetime: 4y, in_use: 50%}, at_most: 2}
-)";
-
-constexpr std::string_view short_job = R"(schema: paceline.job/1
-name: a small job
-workload: {model: resnet50, precision: amp}
-amount: {epochs: 9, samples_per_epoch: 1281167}
-target: {deadline: 6h}
-global_batch: {at_most: 1024}
-catalogue: [two.yaml]
 )";
 
 // What each field is seen in: a command a line. What stands behind an option for files is read.

@@ -45,7 +45,27 @@ global_batch: {at_most: 8192}
 catalogue: [small.yaml]
 )";
 
-// A folder with both; the job may differ.
+// Of few nodes, and a job that they do in hours.
+inline constexpr std::string_view two_machines = R"(schema: paceline.catalogue/1
+name: two
+source: made up
+date: 2026-11-26
+machines:
+  - {name: eight, cluster: {preset: aws-p4d-24xlarge}, region: here, price: 36 USD/h, at_most: 1}
+  - {name: old, device: k80, cluster: {preset: pcie-tree-8}, owned: {price: 3600 USD, lifetime: 4y, in_use: 50%}, at_most: 1}
+  - {name: ours, device: v100-sxm2-16gb, cluster: {preset: dgx1-v100}, owned: {price: 36000 USD, lifetime: 4y, in_use: 50%}, at_most: 2}
+)";
+
+inline constexpr std::string_view short_job = R"(schema: paceline.job/1
+name: a small job
+workload: {model: resnet50, precision: amp}
+amount: {epochs: 9, samples_per_epoch: 1281167}
+target: {deadline: 6h}
+global_batch: {at_most: 1024}
+catalogue: [two.yaml]
+)";
+
+// A folder with a job and a catalogue.
 inline PlannedJob job_of(std::string_view job, std::string_view catalogue = small_catalogue,
                          const std::vector<ScenarioFile::Setting>& settings = {}) {
   const Folder folder;
