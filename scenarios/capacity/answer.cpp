@@ -8,6 +8,7 @@
 
 #include "models/uncertain/next.h"
 #include "scenarios/errors.h"
+#include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::capacity {
@@ -48,13 +49,13 @@ class Answering {
   using Allowed = std::function<bool(const Setup&, Pricing)>;
 
   void search_for_all() {
-    made_.best = find({aim_of_job(), job_.targets, asked()});
+    made_.best = refined({aim_of_job(), job_.targets, asked()});
     if (made_.best) {
       find_others();
       find_nearby();
       find_further();
     } else {
-      made_.nearest = find({Aim::nearest, job_.targets, asked()});
+      made_.nearest = refined({Aim::nearest, job_.targets, asked()});
       const bool all_refused = search_.predicted() == search_.refused();
       if (!made_.nearest && all_refused && !predictor_.first_refusal().empty()) {
         throw InputError({job_.path}, "runs on no machine: " + predictor_.first_refusal(), "");
@@ -96,6 +97,11 @@ class Answering {
   }
 
   std::optional<Row> find(const Wanted& wanted) { return row_of(search_.best(wanted)); }
+  std::optional<Row> refined(const Wanted& wanted) {
+    const uncertain::Belief belief = unconditioned_belief();
+    return row_of(search_.refined_best(
+        wanted, [&](const Setup& setup) { return candidate_of(job_, belief.priors(), setup); }));
+  }
 
   std::optional<Row> row_of(const std::optional<Plan>& plan) {
     if (!plan) return std::nullopt;

@@ -17,8 +17,6 @@ namespace paceline::capacity {
 namespace {
 
 constexpr std::uint32_t batch_most = 1U << 20;
-// From a sixteenth of the most batches and passes on: smaller ones compute less well, no sooner.
-constexpr std::uint64_t batches_within = 16;
 
 std::string to_upper(std::string_view word) {
   std::string upper(word);
@@ -44,11 +42,22 @@ class OfMachine {
       for (std::size_t strategy = 0; strategy < job_.strategies.size(); ++strategy) {
         StopRequest::check();
         for (const Setup& setup : setups(nodes, strategy)) {
-          const Scenario& sized = of_size(setup);
-          candidates.push_back({setup, step_at_least(sized, priors_, job_.probability)});
+          candidates.push_back(bounded(setup));
         }
       }
     }
+  }
+
+  [[nodiscard]] std::optional<Candidate> candidate(const Setup& setup) {
+    const Batches& limits = job_.batches;
+    const auto samples = static_cast<std::uint64_t>(samples_per_step(job_, setup));
+    const bool is_allowed = setup.nodes <= nodes_most() &&
+                            setup.batch <= limits.per_gpu_at_most.value_or(batch_most) &&
+                            setup.batch == limits.per_gpu_exactly.value_or(setup.batch) &&
+                            samples <= limits.global_at_most.value_or(samples) &&
+                            (limits.global_exactly ? samples == *limits.global_exactly
+                                                   : setup.passes <= limits.accumulation_at_most);
+    return is_allowed && fits(setup) ? std::optional(bounded(setup)) : std::nullopt;
   }
 
   // Precondition: a setup fits.
@@ -90,10 +99,11 @@ class OfMachine {
       const Setup setup{number_, nodes, strategy, batch, passes};
       if (fits(setup)) fitting.push_back(setup);
     }
-    std::uint64_t largest = 0;
-    for (const Setup& one : fitting) largest = std::max<std::uint64_t>(largest, one.batch);
-    std::erase_if(fitting, [&](const Setup& one) { return one.batch * batches_within < largest; });
     return fitting;
+  }
+
+  [[nodiscard]] Candidate bounded(const Setup& setup) {
+    return {setup, step_at_least(of_size(setup), priors_, job_.probability)};
   }
 
   // Of a GPU and pass, and passes, that training tolerates on so many GPUs; ascending.
@@ -112,11 +122,7 @@ class OfMachine {
       return found;
     }
     const std::uint64_t global_most = limits.global_at_most.value_or(batch_most * gpus);
-    std::uint32_t largest = 1;  // that the limits allow
-    while (largest * 2 <= limits.accumulation_at_most && gpus * largest * 2 <= global_most)
-      largest *= 2;
-    for (std::uint32_t passes = std::max<std::uint32_t>(1, largest / batches_within);
-         passes <= largest; passes *= 2) {
+    for (std::uint32_t passes = 1; passes <= limits.accumulation_at_most; passes *= 2) {
       const std::uint64_t sharers = gpus * passes;
       if (sharers > global_most) break;
       for (const std::uint32_t batch : sizes(std::min<std::uint64_t>(
@@ -255,11 +261,10 @@ double samples_per_step(const PlannedJob& job, const Setup& setup) {
 std::vector<std::uint32_t> node_counts(std::uint32_t most) {
   constexpr std::uint32_t all_up_to = 32;
   std::vector<std::uint32_t> counts;
-  for (std::uint32_t nodes = 1; nodes < most;) {
+  for (std::uint32_t nodes = 1; nodes <= most;) {
     counts.push_back(nodes);
     nodes += nodes < all_up_to ? 1 : std::bit_floor(nodes) / 16;
   }
-  if (most > 0) counts.push_back(most);
   return counts;
 }
 
@@ -283,6 +288,11 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
                    fmt::format("fits no machine: {}: {}",
                                job.machines[grid.left_out.front().machine].full_name(), first->why),
                    first->hint);
+}
+
+std::optional<Candidate> candidate_of(const PlannedJob& job, const uncertain::Priors& priors,
+                                      const Setup& setup) {
+  return OfMachine(job, setup.machine, priors).candidate(setup);
 }
 
 }  // namespace paceline::capacity

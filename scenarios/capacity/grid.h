@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,13 +45,14 @@ struct MachineWords {
   bool speed_is_modelled = false;  // nobody measured one GPU's
 };
 
-// All setups of a job that are looked at:
-//   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below, and the most allowed
-//   - batches of a GPU, from a sixteenth of the largest that fits: powers of two, those that one
-//     GPU's speed was measured with, and the one that is asked for exactly
-//   - passes: powers of two from a sixteenth of what is allowed; of an exact global batch all that
-//     divide a GPU's part of it, up to 4,096
+// A job's setups of a fixed grid, so that limits which allow more leave none of them out:
+//   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below
+//   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the one
+//     that is asked for exactly
+//   - passes: powers of two; of an exact global batch all that divide a GPU's part of it, up to
+//     4,096
 //   - every strategy with every bucket cap of the job
+// A search may add what lies between them (search.h).
 struct Grid {
   std::vector<Candidate> candidates;   // by machine, nodes, strategy, batch, passes
   std::vector<MachineWords> machines;  // by the job's number
@@ -66,5 +68,10 @@ inline constexpr double memory_used_at_most = 0.9;
 
 // Precondition: the job has machines. Throws Stopped; InputError, the first, where nothing fits.
 [[nodiscard]] Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors);
+
+// Of a setup that need not be in the grid; nullopt: the job does not allow it, or it does not fit.
+[[nodiscard]] std::optional<Candidate> candidate_of(const PlannedJob& job,
+                                                    const uncertain::Priors& priors,
+                                                    const Setup& setup);
 
 }  // namespace paceline::capacity

@@ -1,5 +1,6 @@
 #include "scenarios/capacity/search.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -154,16 +155,18 @@ Seconds Finish::within(double probability) const {
 
 Seconds Finish::expected() const { return losses_.start + speed_.step * (steps_ * expected_); }
 
-Search::Search(const PlannedJob& job, const Grid& grid, TightenBound tighten, PredictSetups predict)
+Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictSetups predict)
     : job_(job), grid_(grid), tighten_(std::move(tighten)), predict_(std::move(predict)) {
-  for (std::size_t i = 0; i < grid.candidates.size(); ++i) {
-    const Candidate& candidate = grid.candidates[i];
-    const Machine& machine = job.machines[candidate.setup.machine];
-    if (machine.price) {
-      plans_.push_back(bounded({i, Pricing::on_demand}, candidate.step_at_least));
-    }
-    if (machine.spot) plans_.push_back(bounded({i, Pricing::spot}, candidate.step_at_least));
+  for (std::size_t i = 0; i < grid.candidates.size(); ++i) add(i);
+}
+
+void Search::add(std::size_t number) {
+  const Candidate& candidate = grid_.candidates[number];
+  const Machine& machine = job_.machines[candidate.setup.machine];
+  if (machine.price) {
+    plans_.push_back(bounded({number, Pricing::on_demand}, candidate.step_at_least));
   }
+  if (machine.spot) plans_.push_back(bounded({number, Pricing::spot}, candidate.step_at_least));
 }
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
@@ -294,17 +297,19 @@ std::optional<Plan> Search::best_predicted(const Wanted& wanted) {
   return found.plan;
 }
 
-std::optional<Plan> Search::best(const Wanted& wanted) {
+std::optional<Plan> Search::best(const Wanted& wanted) { return find(wanted).plan; }
+
+Search::Found Search::find(const Wanted& wanted) {
   using Entry = std::tuple<Rank, Plan, bool>;  // at least; whether that is tight
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  const auto add = [&](const Bounded& one, bool is_tight) {
+  const auto push = [&](const Bounded& one, bool is_tight) {
     if (!std::isfinite(one.time.value())) return;  // what never ends is no plan
     if (!meets(wanted, one.time, one.cost, one.throughput)) return;
     queue.emplace(rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput), one.plan,
                   is_tight);
   };
   for (const Bounded& one : plans_) {
-    if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) add(one, false);
+    if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) push(one, false);
   }
   Found found;
   const auto may_be_best = [&] {
@@ -319,7 +324,59 @@ std::optional<Plan> Search::best(const Wanted& wanted) {
       if (is_tight || speeds_.contains(plan.candidate)) {
         next.push_back(plan);
       } else {
-        add(tightened(plan), true);
+        push(tightened(plan), true);
+      }
+    }
+    predict(next);
+    for (const Plan& plan : next) consider(plan, wanted, found);
+  }
+  return found;
+}
+
+bool Search::may_be_better(const Bounded& one, const Wanted& wanted, const Found& found) {
+  return std::isfinite(one.time.value()) && meets(wanted, one.time, one.cost, one.throughput) &&
+         rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput) < found.least.first;
+}
+
+std::optional<Plan> Search::refined_best(
+    const Wanted& wanted,
+    const std::function<std::optional<Candidate>(const Setup& setup)>& candidate) {
+  Found found = find(wanted);
+  if (!found.plan) return found.plan;
+  const Setup first = setup(*found.plan);
+  // Half of the distance to the grid's next.
+  std::uint32_t nodes = std::bit_floor(first.nodes) / 32, batch = std::bit_floor(first.batch) / 2,
+                passes = std::bit_floor(first.passes) / 2;
+  for (; nodes + batch + passes > 0; nodes /= 2, batch /= 2, passes /= 2) {
+    const Setup at = setup(*found.plan);
+    std::vector<Setup> beside;
+    for (const std::uint32_t sign : {1U, -1U}) {
+      const auto move = [&](std::uint32_t more_nodes, std::uint32_t more,
+                            std::uint32_t more_passes) {
+        Setup made = at;
+        made.nodes += sign * more_nodes;
+        made.batch += sign * more;
+        made.passes += sign * more_passes;
+        if (made != at) beside.push_back(made);
+      };
+      move(nodes, 0, 0);
+      move(0, batch, 0);
+      move(0, 0, passes);
+      if (batch * passes > 0) move(0, batch, -passes);
+    }
+    std::vector<Plan> next;
+    for (const Setup& made : beside) {
+      StopRequest::check();
+      const bool is_known =
+          std::ranges::find(grid_.candidates, made, &Candidate::setup) != grid_.candidates.end();
+      const auto described = is_known ? std::nullopt : candidate(made);
+      if (!described) continue;
+      grid_.candidates.push_back(*described);
+      const Plan plan{grid_.candidates.size() - 1, found.plan->pricing};
+      add(plan.candidate);
+      if (may_be_better(bounded(plan, described->step_at_least), wanted, found) &&
+          may_be_better(tightened(plan), wanted, found)) {
+        next.push_back(plan);
       }
     }
     predict(next);

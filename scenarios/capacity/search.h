@@ -121,10 +121,16 @@ using TightenBound = std::function<Seconds(const Setup& setup)>;
 class Search {
  public:
   // Both outlive it.
-  Search(const PlannedJob& job, const Grid& grid, TightenBound tighten, PredictSetups predict);
+  Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictSetups predict);
 
   // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
   [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
+  // The same, or a better one between it and its neighbours in the grid, to which it adds those
+  // that it predicts: it moves by half of the distance to them, by a quarter, and so on, and goes
+  // on from where it finds a better one. `candidate` says what a setup is, if it can be.
+  [[nodiscard]] std::optional<Plan> refined_best(
+      const Wanted& wanted,
+      const std::function<std::optional<Candidate>(const Setup& setup)>& candidate);
   // Of those that were predicted.
   [[nodiscard]] std::optional<Plan> best_predicted(const Wanted& wanted);
 
@@ -161,6 +167,10 @@ class Search {
     SamplesPerSecond throughput;  // at most
   };
 
+  // Adds a candidate's plans.
+  void add(std::size_t candidate);
+  [[nodiscard]] Found find(const Wanted& wanted);
+  [[nodiscard]] bool may_be_better(const Bounded& one, const Wanted& wanted, const Found& found);
   [[nodiscard]] Bounded bounded(const Plan& plan, Seconds step_at_least) const;
   [[nodiscard]] Bounded tightened(const Plan& plan);
   [[nodiscard]] Losses losses(const Plan& plan) const;
@@ -169,7 +179,7 @@ class Search {
   void consider(const Plan& plan, const Wanted& wanted, Found& found);
 
   const PlannedJob& job_;
-  const Grid& grid_;
+  Grid& grid_;
   TightenBound tighten_;
   PredictSetups predict_;
   std::vector<Bounded> plans_;

@@ -341,7 +341,7 @@ class Writer {
     remarks_.add_detail(fmt::format(
         "search: {} plans on {}; {} were predicted in full{}{}",
         in_thousands(static_cast<double>(answer_.setups)), counted(machines, "machine"),
-        answer_.predicted, answer_.is_complete ? ", and no other can be better" : "",
+        answer_.predicted, answer_.is_complete ? ", and no other of the grid can be better" : "",
         answer_.refused > 0 ? fmt::format("; {} of them cannot run", answer_.refused) : ""));
     add_left_out();
   }

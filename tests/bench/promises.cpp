@@ -161,7 +161,7 @@ Kept planned(const SourceGroup& group, double samples, double times, double prob
   constexpr double rounding = 1 + 1e-9;
   const Seconds deadline(hour * times);
   const PlannedJob job = job_of(group, samples, deadline, probability);
-  const capacity::Grid grid = grid_of(group);
+  capacity::Grid grid = grid_of(group);
   capacity::Search search(
       job, grid, [](const capacity::Setup&) { return Seconds(0); },
       [&](std::span<const capacity::Setup> setups) {

@@ -26,7 +26,7 @@ int run(Options& options) {
   RunOptions run_options = options.shared.run_options();
   const ProgressEnd end(run_options.progress);
   if (run_options.progress) run_options.progress({.of = "plans", .doing = "listing what there is"});
-  const capacity::Grid grid = capacity::grid_of(job, unconditioned_belief().priors());
+  capacity::Grid grid = capacity::grid_of(job, unconditioned_belief().priors());
   capacity::Predictor predictor(job, run_options);
   capacity::Search search(
       job, grid, [&](const capacity::Setup& setup) { return predictor.step_at_least(setup); },

@@ -64,7 +64,7 @@ class AgainstOracle {
     }
   }
 
-  void search(const capacity::Grid& grid) {
+  void search(capacity::Grid& grid) {
     capacity::Predictor predictor(job_, {});
     capacity::Search search(
         job_, grid, [&](const auto& setup) { return predictor.step_at_least(setup); },

@@ -194,8 +194,7 @@ class Oracle {
     if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine.gpus_per_node);
     most = std::min(most, machine.at_most.value_or(most));
     for (std::uint32_t nodes = 1; nodes <= most; ++nodes) {
-      const bool is_tried =
-          nodes <= 32 || nodes == most || nodes % (std::bit_floor(nodes) / 16) == 0;
+      const bool is_tried = nodes <= 32 || nodes % (std::bit_floor(nodes) / 16) == 0;
       for (std::size_t strategy = 0; is_tried && strategy < job_.strategies.size(); ++strategy) {
         add(number, nodes, strategy);
       }
@@ -207,8 +206,6 @@ class Oracle {
     const std::uint64_t gpus = std::uint64_t{nodes} * job_.machines[machine].gpus_per_node;
     const std::uint64_t samples_most =
         limits.global_exactly.value_or(limits.global_at_most.value_or(1U << 30));
-    std::vector<capacity::Setup> fitting;
-    std::uint64_t largest = 0;
     for (std::uint64_t batch = 1; batch * gpus <= samples_most; ++batch) {
       if (batch > limits.per_gpu_at_most.value_or(1U << 20)) break;
       if (!is_tried(job_.machines[machine], batch)) continue;
@@ -222,12 +219,8 @@ class Oracle {
                                     passes};
         const auto memory = foretold_.memory(job_, workload_, setup);
         if (!memory || *memory > 0.9) continue;
-        fitting.push_back(setup);
-        largest = batch;
+        setups_.push_back(setup);
       }
-    }
-    for (const capacity::Setup& setup : fitting) {
-      if (setup.batch * 16ULL >= largest) setups_.push_back(setup);
     }
   }
 

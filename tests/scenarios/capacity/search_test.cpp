@@ -189,7 +189,7 @@ TEST(Answer, IsOfWhatWasPredictedUntilItWasStopped) {
   std::ostringstream out;
   write_answer(out, made.job, made.grid, part, predictor, {});
   EXPECT_NE(out.str().find(fmt::format("\nunfinished: {} of ", part.predicted)), std::string::npos);
-  EXPECT_EQ(out.str().find("no other can be better"), std::string::npos);
+  EXPECT_EQ(out.str().find("no other of the grid can be better"), std::string::npos);
 }
 
 // Servers are one more host for each node there, and stand in no catalogue.

@@ -23,7 +23,7 @@ constexpr Today some_day{20795};
 std::string answered(const std::string& path,
                      const std::vector<ScenarioFile::Setting>& settings = {}) {
   const PlannedJob job = load_job(path, settings);
-  const Grid grid = grid_of(job, unconditioned_belief().priors());
+  Grid grid = grid_of(job, unconditioned_belief().priors());
   Predictor predictor(job, {});
   Search search(
       job, grid, [&](const Setup& setup) { return predictor.step_at_least(setup); },

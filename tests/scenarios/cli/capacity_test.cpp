@@ -76,7 +76,7 @@ TEST_F(Capacity, SaysWhatToRentForHowMuchAndHowSureThatIs) {
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.err, "");
   for (const char* part : {"rent ", "train ", "time ", "cost ", "% of meeting the target",
-                           "small of 2026-01-31", "days old", "no other can be better"}) {
+                           "small of 2026-01-31", "days old", "no other of the grid can be better"}) {
     EXPECT_NE(made.out.find(part), std::string::npos) << part << '\n' << made.out;
   }
 }
