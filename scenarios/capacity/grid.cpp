@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/text/number.h"
 #include "scenarios/capacity/bounds.h"
 #include "scenarios/errors.h"
 #include "scenarios/process/stop_request.h"
@@ -174,8 +175,12 @@ class OfMachine {
     const auto taken = static_cast<double>(memory->total().value());
     if (taken <= memory_used_at_most * static_cast<double>(device->value())) return true;
     constexpr double gibibyte = 1ULL << 30;
-    too_large_ = fmt::format("a batch of {} a GPU takes {:.3g}GiB of {:.3g}GiB", setup.batch,
-                             taken / gibibyte, static_cast<double>(device->value()) / gibibyte);
+    if (!too_large_.empty() && taken >= least_taken_) return false;
+    least_taken_ = taken;
+    too_large_ =
+        fmt::format("even a batch of {} with {} on {} needs {:.3g} of {:.3g} GiB", setup.batch,
+                    sized.strategy->name, counted(gpus_of(job_, setup), "GPU"), taken / gibibyte,
+                    static_cast<double>(device->value()) / gibibyte);
     return false;
   }
 
@@ -211,7 +216,8 @@ class OfMachine {
   const uncertain::Priors& priors_;
   std::map<Load, std::shared_ptr<Scenario>> loads_;
   std::optional<InputError> refused_;
-  std::string too_large_;
+  std::string too_large_;  // the least that was tried
+  double least_taken_ = 0;
 };
 
 struct NoFit {
@@ -220,9 +226,15 @@ struct NoFit {
 };
 
 // Precondition: no setup of the machine fits.
-NoFit why_none_fits(const Machine& machine, const OfMachine& setups) {
+NoFit why_none_fits(const Machine& machine, const OfMachine& setups,
+                    const std::vector<PlannedJob::Strategy>& strategies) {
   if (!setups.too_large().empty()) {
-    return {setups.too_large(), "allow smaller batches, or strategies that share the model (fsdp)",
+    const bool is_shared =
+        std::ranges::find(strategies, "fsdp", &PlannedJob::Strategy::name) != strategies.end();
+    return {setups.too_large(),
+            is_shared
+                ? "tensor or pipeline parallelism splits a model further, and is not planned here"
+                : "allow strategies that share the model (fsdp)",
             std::nullopt};
   }
   if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
@@ -278,7 +290,7 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     const bool fits = grid.candidates.size() > before;
     grid.machines.push_back(fits ? setups.words() : MachineWords{});
     if (fits) continue;
-    NoFit none = why_none_fits(job.machines[machine], setups);
+    NoFit none = why_none_fits(job.machines[machine], setups, job.strategies);
     grid.left_out.push_back({machine, none.why});
     if (!first || (!first->refusal && none.refusal)) first = std::move(none);
   }

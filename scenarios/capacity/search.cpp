@@ -27,6 +27,16 @@ Seconds best_segment(Seconds takes, double losses_per_s) {
   return Seconds(std::sqrt(2 * takes.value() * mean.value()) * (1 + root / 3 + part / 9)) - takes;
 }
 
+// From this shape on a rate is as good as known.
+constexpr double shape_most = 500;
+
+// The probability of so many losses where so many are expected: negative binomial.
+double probability_of(double losses, double expected, double shape) {
+  return std::exp(std::lgamma(losses + shape) - std::lgamma(losses + 1) - std::lgamma(shape) +
+                  shape * std::log(shape / (shape + expected)) +
+                  losses * std::log(expected / (shape + expected)));
+}
+
 // As many whatever the machine has, so that every machine looks at the same ones.
 constexpr std::size_t predicted_together = 4;
 
@@ -76,15 +86,20 @@ double Speed::probability_within(Seconds within) const {
   return stats::student_below(moved / side * end, degrees);
 }
 
-Losses Losses::of(const Overheads& overheads, std::uint32_t nodes, double preemptions_per_s) {
+Losses Losses::of(const Overheads& overheads, std::uint32_t nodes,
+                  std::optional<double> preemptions) {
   Losses losses;
   losses.start = overheads.start;
   if (overheads.mtbf_per_node) losses.per_s += nodes / overheads.mtbf_per_node->value();
-  losses.per_s += nodes * preemptions_per_s;
-  if (!overheads.checkpoint) return losses;
-  losses.takes = overheads.checkpoint->takes;
-  if (overheads.checkpoint->every) {
-    losses.segment = *overheads.checkpoint->every;
+  const double preempted = nodes * preemptions.value_or(preemptions_per_s);
+  losses.per_s += preempted;
+  if (!preemptions) losses.variance = preempted * preempted / preemptions_shape;
+  std::optional<Checkpoints> checkpoint = overheads.checkpoint;
+  if (!checkpoint && preempted > 0) checkpoint = Checkpoints{std::nullopt, spot_checkpoint};
+  if (!checkpoint) return losses;
+  losses.takes = checkpoint->takes;
+  if (checkpoint->every) {
+    losses.segment = *checkpoint->every;
   } else if (losses.per_s > 0) {
     losses.segment = best_segment(losses.takes, losses.per_s);
   }
@@ -124,6 +139,18 @@ double Finish::probability_within(Seconds time, Seconds step_at_most) const {
   if (losses_.per_s <= 0) return by_work(time);
   const double expected = losses_.per_s * time.value();
   double weight = std::exp(-expected), sum = 0;
+  if (losses_.per_s * losses_.per_s < shape_most * losses_.variance) {
+    const double shape = losses_.per_s * losses_.per_s / losses_.variance;
+    const double most = std::min((time - losses_.start) / loss_, 1e9);
+    // Many together, as their probabilities are alike.
+    for (double first = 0; first < most;) {
+      const double together = 1 + std::floor(first / 64);
+      const double middle = first + (together - 1) / 2;
+      sum += together * probability_of(middle, expected, shape) * by_work(time - loss_ * middle);
+      first += together;
+    }
+    return std::min(sum, 1.0);
+  }
   if (weight < std::numeric_limits<double>::min()) {  // so many that they are as on average
     return by_work(time - loss_ * expected);
   }
@@ -139,7 +166,7 @@ Seconds Finish::within(double probability) const {
   if (!std::isfinite(expected_)) return Seconds(never);
   if (losses_.per_s <= 0) return lossless(speed_.step_within(probability));
   Seconds low = lossless(speed_.step_within(probability)), high = low * 2.0;
-  constexpr int doublings_most = 200;
+  constexpr int doublings_most = 30;
   for (int i = 0; probability_within(high) < probability; ++i) {
     if (i == doublings_most) return Seconds(never);
     low = high;
@@ -177,9 +204,9 @@ MoneyPerSecond Search::rate(const Plan& plan) const {
 Losses Search::losses(const Plan& plan) const {
   const Setup& made = setup(plan);
   const Machine& machine = job_.machines[made.machine];
-  const double preempted =
-      plan.pricing == Pricing::spot ? machine.spot->preemptions_per_s.value_or(0) : 0;
-  return Losses::of(job_.overheads, made.nodes, preempted);
+  return Losses::of(
+      job_.overheads, made.nodes,
+      plan.pricing == Pricing::spot ? machine.spot->preemptions_per_s : std::optional(0.0));
 }
 
 Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <ostream>
 #include <set>
@@ -33,7 +34,7 @@ std::string chance(double part) {
   return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
 }
 
-// ", 12 days old" of a date as 2026-11-26.
+// " (12 days old)" of a date as 2026-11-26.
 std::string age_of(const std::string& date, Today today) {
   int year = 0;
   unsigned month = 0, day = 0;
@@ -42,8 +43,7 @@ std::string age_of(const std::string& date, Today today) {
                                  std::chrono::day{day}};
   const long days = today.days - of.time_since_epoch().count();
   if (days < 0) return " (which is to come)";
-  if (days == 0) return " (today)";
-  return days == 1 ? " (a day old)" : fmt::format(" ({} days old)", days);
+  return fmt::format(" ({} old)", counted(static_cast<std::uint64_t>(days), "day"));
 }
 
 class Writer {
@@ -326,8 +326,17 @@ class Writer {
       if (!one.date.empty()) dates[one.date].insert(one.catalogue);
     }
     for (const auto& [date, catalogues] : dates) {
-      remarks_.add(weight::prices, fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
-                                               date, age_of(date, today_)));
+      remarks_.add(weight::prices,
+                   fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
+                               date == "unknown" ? "an unknown date" : date, age_of(date, today_)));
+    }
+    if (shows_unknown_preemptions()) {
+      remarks_.add(weight::prices,
+                   "preemptions unknown: taken as 2.5 % of spot nodes an hour on average, but with "
+                   "even odds below 0.44 % (set `spot: {price, preemptions}`)");
+    }
+    if (shows_spot() && !job_.overheads.checkpoint) {
+      remarks_.add_detail("checkpoints of spot nodes: 1 min each, as often as loses least");
     }
     remarks_.add(weight::not_counted, "not counted: " + not_counted());
     remarks_.add_detail("counted: " + what_is_counted());
@@ -367,19 +376,25 @@ class Writer {
     if (job_.overheads.start > Seconds(0)) parts.emplace_back("start-up");
     if (job_.overheads.checkpoint) parts.emplace_back("checkpoints");
     if (job_.overheads.mtbf_per_node) parts.emplace_back("failures");
+    if (shows_unknown_preemptions()) parts.emplace_back("preemptions");
     parts.emplace_back("a tenth of each GPU's memory kept free");
     return fmt::format("{}", fmt::join(parts, ", "));
   }
 
-  // Whether a plan that is shown is of spot nodes, and nobody says how often these are taken away.
-  [[nodiscard]] bool shows_uncounted_spot() const {
-    const auto is_one = [&](const Row& row) {
-      return row.plan.pricing == Pricing::spot && !machine(row).spot->preemptions_per_s;
-    };
+  [[nodiscard]] bool shows(const std::function<bool(const Row&)>& is_one) const {
     const auto all = rows();
     return std::ranges::any_of(all, [&](const auto& one) { return is_one(one.second); }) ||
            std::ranges::any_of(answer_.further,
                                [&](const Further& one) { return one.best && is_one(*one.best); });
+  }
+  [[nodiscard]] bool shows_spot() const {
+    return shows([](const Row& row) { return row.plan.pricing == Pricing::spot; });
+  }
+  // Whether nobody says how often the nodes of a plan that is shown are taken away.
+  [[nodiscard]] bool shows_unknown_preemptions() const {
+    return shows([&](const Row& row) {
+      return row.plan.pricing == Pricing::spot && !machine(row).spot->preemptions_per_s;
+    });
   }
 
   [[nodiscard]] std::string not_counted() const {
@@ -390,9 +405,6 @@ class Writer {
     parts.push_back(
         fmt::format("whether a node's CPUs and storage deliver {} samples/s",
                     in_thousands(row.promise.median_throughput.value() / setup(row).nodes)));
-    if (shows_uncounted_spot()) {
-      parts.emplace_back("interruptions of spot nodes (set `spot: {price, preemptions}`)");
-    }
     if (job_.overheads.start == Seconds(0)) parts.emplace_back("start-up");
     if (!job_.overheads.mtbf_per_node) parts.emplace_back("failures");
     parts.emplace_back("storage and traffic");

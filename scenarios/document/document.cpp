@@ -111,6 +111,10 @@ class TreeBuilder : public YAML::EventHandler {
   void count(std::uint64_t values, const YAML::Mark& mark) {
     total_ += values;
     if (total_ <= values_max) return;
+    if (anchors_.empty()) {
+      throw InputError(at(name_, mark), "has more than " + std::to_string(values_max) + " values",
+                       "split it into several files");
+    }
     throw InputError(at(name_, mark),
                      "stands for more than " + std::to_string(values_max) +
                          " values when its aliases are written out",

@@ -48,7 +48,8 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   std::optional<std::string> best;
-  std::size_t fewest = std::max<std::size_t>(2, word.size() / 2) + 1;
+  // A word of which no letter stays is another one.
+  std::size_t fewest = std::min(std::max<std::size_t>(2, word.size() / 2) + 1, word.size());
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edits(word, candidate);
     if (distance < fewest) {

@@ -85,7 +85,7 @@ struct Machine {
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
   std::optional<std::uint32_t> at_most;  // nodes
-  std::string source, date;              // of its prices; the date as 2026-11-26
+  std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
   Location where;
   std::optional<loader::Field> cluster;       // of one that was read

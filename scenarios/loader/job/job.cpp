@@ -294,6 +294,11 @@ class JobReader {
   void read_overheads() {
     Section overheads = file_.below("overheads");
     job_.overheads.start = overheads.get<Seconds>("start");
+    if (job_.targets.deadline && *job_.targets.deadline <= job_.overheads.start) {
+      file_.below("target")
+          .require("deadline")
+          .fail("is over before the first step", "allow more than overheads.start");
+    }
     job_.overheads.mtbf_per_node = overheads.find<Seconds>("mtbf_per_node");
     if (overheads.field("checkpoint")) {
       Section checkpoint = overheads.below("checkpoint");

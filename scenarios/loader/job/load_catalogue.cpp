@@ -38,8 +38,9 @@ constexpr std::array catalogue_table{
     schema_key("paceline.catalogue/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "ours"},
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
-    Key{"date", Text{.what = "a date", .pattern = "^[0-9]{4}-[01][0-9]-[0-3][0-9]$"}, required,
-        "when they were", "2026-11-26"},
+    Key{"date",
+        Text{.what = "a date, or unknown", .pattern = "^([0-9]{4}-[01][0-9]-[0-3][0-9]|unknown)$"},
+        required, "when they were, by the source's own word", "2026-11-26"},
     Key{"machines", Structure{"a list of maps", rows<machines_forms>}, required,
         "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
@@ -96,6 +97,7 @@ constexpr std::array spot_table{
 
 std::string read_date(const Field& field) {
   std::string text = field.text();
+  if (text == "unknown") return text;
   const auto number = [&](std::size_t from, std::size_t length) {
     return number_of<unsigned>(std::string_view(text).substr(from, length)).value_or(0);
   };
@@ -105,7 +107,7 @@ std::string read_date(const Field& field) {
       std::chrono::year_month_day(std::chrono::year(static_cast<int>(number(0, 4))),
                                   std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2)))
           .ok();
-  if (!is_date) field.fail("is not a date", "write 2026-11-26");
+  if (!is_date) field.fail("is not a date", "write 2026-11-26, or unknown");
   return text;
 }
 

@@ -110,7 +110,39 @@ TEST(Losses, AreOfAllNodesAndCheckpointsAsOftenAsLosesLeast) {
 
 TEST(Losses, CountPreemptionsAsWell) {
   const Losses losses = Losses::of({}, 4, 0.01);
+  EXPECT_EQ(losses.takes, spot_checkpoint);
+  EXPECT_EQ(Losses::of({}, 4, 0.0).takes, Seconds(0));
   EXPECT_NEAR(losses.per_s, 0.04, 1e-12);
+}
+
+// A rate that is drawn from its Gamma distribution has as many losses as its negative binomial.
+TEST(Finish, AveragesOverAnUnknownRate) {
+  const Losses losses{1 / 3600.0, Seconds(60), Seconds(600), Seconds(10), 4 / 3600.0 / 3600.0};
+  const double work = 8 * 3600, samples = work * 1e4;
+  const Finish finish(sure_speed(), samples, losses);
+  const double loss = 3600 * (1 - work * 610 / 600 / (finish.expected().value() - 60));
+  std::mt19937_64 random(1);
+  std::gamma_distribution<double> rate(0.25, 4 / 3600.0);
+  constexpr int runs = 20'000;
+  for (const double hours : {9.0, 12.0, 18.0}) {
+    int done = 0;
+    for (int run = 0; run < runs; ++run) {
+      std::poisson_distribution<int> count(rate(random) * hours * 3600 + 1e-300);
+      done += 60 + work * 610 / 600 + loss * count(random) <= hours * 3600 ? 1 : 0;
+    }
+    EXPECT_NEAR(finish.probability_within(Seconds(hours * 3600)), 1.0 * done / runs, 0.015);
+  }
+}
+
+// An unknown rate is worse than 0.02 %/h, and better than 20 %/h.
+TEST(Losses, OfUnknownPreemptionsAreARisk) {
+  Overheads overheads;
+  overheads.checkpoint = Checkpoints{Seconds(1800), Seconds(30)};
+  const auto limit = [&](std::optional<double> preemptions) {
+    return Finish(sure_speed(), 3.6e8, Losses::of(overheads, 8, preemptions)).within(0.9);
+  };
+  EXPECT_GT(limit(std::nullopt), limit(0.0002 / 3600));
+  EXPECT_LT(limit(std::nullopt), limit(0.2 / 3600));
 }
 
 }  // namespace

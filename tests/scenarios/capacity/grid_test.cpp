@@ -193,7 +193,19 @@ TEST(Grid, SaysWhyAModelFitsNoMachine) {
     FAIL() << "fits";
   } catch (const InputError& error) {
     EXPECT_NE(std::string_view(error.what())
-                  .find("fits no machine: small one: a batch of 8 a GPU takes "),
+                  .find("fits no machine: small one: even a batch of 1 with ddp on 1 GPU needs "),
+              std::string_view::npos)
+        << error.what();
+  }
+}
+
+TEST(Grid, NamesWhatSplitsAModelFurtherThanFsdp) {
+  try {
+    const Gridded made("batch_per_gpu: {at_most: 8}\nlimits: {nodes: 1, machines: [one]}\n",
+                       "gpt2-xl", "ddp, fsdp");
+    FAIL() << "fits";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string_view(error.what()).find("tensor or pipeline parallelism"),
               std::string_view::npos)
         << error.what();
   }

@@ -241,7 +241,7 @@ class Oracle {
     const double ends = student_4_quantile(job_.probability) / student_4_quantile(0.95);
     const double step_s = step.likeliest.value() * std::pow(step.high / step.likeliest, ends);
     const double time_s =
-        this->time_s(setup, is_spot ? *machine.spot : Spot{}, step, samples, step_s);
+        this->time_s(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples, step_s);
     return {setup,
             pricing,
             time_s,
@@ -249,7 +249,7 @@ class Oracle {
             samples / step_s,
             price_per_s,
             samples,
-            lossy(setup, is_spot ? *machine.spot : Spot{}, step, samples)};
+            lossy(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples)};
   }
 
   // Null: nothing is lost.
@@ -257,8 +257,8 @@ class Oracle {
                                                               const Spot& spot,
                                                               const Foretold::Step& step,
                                                               double samples) const {
-    const double preempted = spot.preemptions_per_s.value_or(0);
-    if (!job_.overheads.mtbf_per_node && preempted <= 0) return nullptr;
+    const std::optional<double> preempted = spot.preemptions_per_s;
+    if (!job_.overheads.mtbf_per_node && preempted == 0.0) return nullptr;
     const capacity::Speed speed{step.likeliest, std::log(step.low / step.likeliest),
                                 std::log(step.high / step.likeliest), 4, samples};
     return std::make_shared<const capacity::Finish>(

@@ -56,10 +56,10 @@ INSTANTIATE_TEST_SUITE_P(Library, AnswerText,
                            return name;
                          });
 
-TEST(AnswerText, SaysThatInterruptionsOfSpotNodesAreNotCounted) {
+TEST(AnswerText, SaysWhatUnknownPreemptionsAreTakenFor) {
   const std::string job = (source_dir / "scenarios/library/jobs/gpt2-medium-one-gpu.yaml").string();
-  EXPECT_NE(answered(job).find("interruptions of spot nodes"), std::string::npos);
-  EXPECT_EQ(answered(job, {{"catalogue", "[lambda]"}}).find("interruptions of spot nodes"),
+  EXPECT_NE(answered(job).find("preemptions unknown: taken as "), std::string::npos);
+  EXPECT_EQ(answered(job, {{"catalogue", "[lambda]"}}).find("preemptions unknown: taken as "),
             std::string::npos);
 }
 

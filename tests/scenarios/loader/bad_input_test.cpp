@@ -126,6 +126,15 @@ TEST_F(BadFiles, MayBeBombsOfAliases) {
   expect_cheap(ended);
 }
 
+TEST_F(BadFiles, MayHaveTooManyValues) {
+  std::string text = std::string(small_scenario) + "many: [x";
+  for (int i = 0; i < 100'000; ++i) text += ", x";
+  const Ended ended = run(text + "]\n");
+  EXPECT_NE(ended.err.find("has more than 100000 values; split it into several files"),
+            std::string::npos)
+      << ended.err;
+}
+
 TEST_F(BadFiles, MayNestTooDeeply) {
   for (const auto& [open, close] :
        {std::pair{"[", "]"}, std::pair{"{a: ", "}"}, std::pair{"- ", ""}, std::pair{"? ", ""}}) {

@@ -147,6 +147,8 @@ const std::map<std::string, Beyond> beyond_a_schema{
     {"choices of jobs: MeasuredOnTwice", Beyond::other_keys},
     {"machines of jobs: CatalogueTwice", Beyond::other_keys},
     {"machines of jobs: NoMachineInTheRegion", Beyond::other_files},
+    {"machines of jobs: AnotherRegionOfTwoLetters", Beyond::other_files},
+    {"targets of jobs: DeadlineWithinTheStart", Beyond::other_keys},
     {"machines of jobs: UnknownMachine", Beyond::other_files},
     {"machines of jobs: NothingLeft", Beyond::other_files},
     {"catalogues: NoPrice", Beyond::other_keys},

@@ -68,6 +68,8 @@ inline constexpr BadJobFile bad_targets_of_jobs[] = {
     {"None", "{deadline: 6h}", "@{}",
      "target names none; write deadline: 6h, throughput: 20000 samples/s or budget: 500 "
      "USD"},
+    {"DeadlineWithinTheStart", "6h}", "@5min}\noverheads: {start: 10min}",
+     "deadline \"5min\" is over before the first step; allow more than overheads.start"},
     {"DeadlineWithoutAUnit", "6h", "@6", "deadline \"6\" has no unit; write 6h or 6min"},
     {"BudgetWithoutACurrency", "deadline: 6h", "budget: @500",
      "budget \"500\" has no unit; write 500 USD"},
@@ -117,6 +119,9 @@ inline constexpr BadJobFile bad_machines_of_jobs[] = {
      "catalogue \"small.yaml\" is twice in the list; leave one of them out"},
     {"NoMachineInTheRegion", "", "limits: {regions: [eu-west, @asia]}\n",
      "regions \"asia\" matches no machine of the catalogues; known: eu, eu-west-1, us, "
+     "us-east-1"},
+    {"AnotherRegionOfTwoLetters", "", "limits: {regions: [@xx]}\n",
+     "regions \"xx\" matches no machine of the catalogues; known: eu, eu-west-1, us, "
      "us-east-1"},
     {"UnknownDevice", "", "limits: {devices: [@a100]}\n",
      "devices \"a100\" matches no machine of the catalogues; known: a100-sxm4-40gb, "

@@ -69,7 +69,8 @@ export function pricesText(plans) {
   for (const {priced_on: date, catalogue} of plans.filter((plan) => plan.priced_on)) {
     dates.set(date, (dates.get(date) ?? new Set()).add(catalogue));
   }
-  return [...dates].sort().map(([date, names]) => `Prices of ${date}: ${[...names].filter(Boolean).sort().join(', ')}.`)
+  return [...dates].sort().map(([date, names]) => `Prices of ${date === 'unknown' ? 'an unknown date' : date}: ${
+      [...names].filter(Boolean).sort().join(', ')}.`)
       .join(' ');
 }
 

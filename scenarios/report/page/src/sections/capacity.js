@@ -182,8 +182,8 @@ function settlingOf(content) {
   }));
 }
 
-const SPOT = 'Spot plans: interruptions are not counted in time and cost. Say how often nodes are taken away ' +
-    '(spot: {price, preemptions} in the catalogue) to count them.';
+const SPOT = 'Spot plans: nobody tells how often nodes are taken away, so a wide range is assumed. Set it ' +
+    '(spot: {price, preemptions} in the catalogue).';
 
 function remarks(content, plans) {
   return [plans.some(isUncounted) ? SPOT : null, pricesText(plans), searchText(content)].filter(Boolean)
