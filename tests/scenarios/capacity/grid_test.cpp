@@ -85,9 +85,8 @@ TEST(Grid, HasAllPowersOfTwo) {
 // What lies between is no part of the grid, and may be asked about.
 TEST(Grid, DescribesASetupBesideIt) {
   const Gridded made("global_batch: {at_most: 100}\nlimits: {nodes: 3}\n");
-  const auto priors = unconditioned_belief().priors();
   const auto fits = [&](const capacity::Setup& setup) {
-    return candidate_of(made.job, priors, setup).has_value();
+    return made.grid.candidate(setup).has_value();
   };
   EXPECT_TRUE(fits({0, 1, 0, 100, 1}));
   EXPECT_FALSE(fits({0, 1, 0, 101, 1}));  // too many samples,

@@ -123,11 +123,11 @@ class Oracle {
     Pricing pricing;
     double time_s, cost, samples_per_s;  // all three with the job's probability
     double price_per_s = 0, samples = 0;
-    std::shared_ptr<const capacity::Finish> lossy = nullptr;  // of jobs with losses
+    std::shared_ptr<const capacity::Finish> finish = nullptr;
 
     // With losses a plan may miss by them what its steps keep, and the other way round.
     [[nodiscard]] bool keeps_all(const Targets& targets, double probability) const {
-      if (!lossy || !targets.throughput) return true;
+      if (!targets.throughput) return true;
       double within = std::numeric_limits<double>::infinity();
       if (targets.deadline) within = targets.deadline->value();
       if (targets.budget && price_per_s > 0) {
@@ -135,7 +135,7 @@ class Oracle {
       }
       if (!std::isfinite(within)) return true;
       const Seconds step(samples / targets.throughput->value());
-      return lossy->probability_within(Seconds(within), step) >= probability * (1 - 1e-6);
+      return finish->probability_within(Seconds(within), step) >= probability * (1 - 1e-6);
     }
     // How many times as much as the worst target allows.
     [[nodiscard]] double excess(const Targets& targets) const {
@@ -155,17 +155,21 @@ class Oracle {
   [[nodiscard]] std::vector<Priced> plans() {
     std::vector<Priced> all;
     for (const capacity::Setup& setup : setups_) {
-      const auto step = foretold_.step(job_, workload_, setup);
-      if (!step) continue;
       for (const Pricing pricing : {Pricing::on_demand, Pricing::spot}) {
-        const Machine& machine = job_.machines[setup.machine];
-        if (!is_considered(machine, pricing)) continue;
-        const bool is_spot = pricing == Pricing::spot;
-        if (is_spot ? !machine.spot.has_value() : !machine.price.has_value()) continue;
-        all.push_back(priced(setup, pricing, *step));
+        if (const auto one = plan(setup, pricing)) all.push_back(*one);
       }
     }
     return all;
+  }
+
+  // Nullopt: it cannot run, or cannot be had so.
+  [[nodiscard]] std::optional<Priced> plan(const capacity::Setup& setup, Pricing pricing) {
+    const auto step = foretold_.step(job_, workload_, setup);
+    const Machine& machine = job_.machines[setup.machine];
+    const bool is_spot = pricing == Pricing::spot;
+    if (!step || !is_considered(machine, pricing)) return std::nullopt;
+    if (is_spot ? !machine.spot.has_value() : !machine.price.has_value()) return std::nullopt;
+    return priced(setup, pricing, *step);
   }
 
   // Machines of one's own have their price with any pricing.
@@ -240,46 +244,16 @@ class Oracle {
     // Half of the distribution above its likeliest has the interval's upper end at 95 %.
     const double ends = student_4_quantile(job_.probability) / student_4_quantile(0.95);
     const double step_s = step.likeliest.value() * std::pow(step.high / step.likeliest, ends);
-    const double time_s =
-        this->time_s(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples, step_s);
-    return {setup,
-            pricing,
-            time_s,
-            time_s * price_per_s,
-            samples / step_s,
-            price_per_s,
-            samples,
-            lossy(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples)};
-  }
-
-  // Null: nothing is lost.
-  [[nodiscard]] std::shared_ptr<const capacity::Finish> lossy(const capacity::Setup& setup,
-                                                              const Spot& spot,
-                                                              const Foretold::Step& step,
-                                                              double samples) const {
-    const std::optional<double> preempted = spot.preemptions_per_s;
-    if (!job_.overheads.mtbf_per_node && preempted == 0.0) return nullptr;
     const capacity::Speed speed{step.likeliest, std::log(step.low / step.likeliest),
                                 std::log(step.high / step.likeliest), 4, samples};
-    return std::make_shared<const capacity::Finish>(
-        speed, job_.samples, capacity::Losses::of(job_.overheads, setup.nodes, preempted));
-  }
-
-  // From start to finish; with losses by Finish, which tests of its own hold to simulated runs.
-  [[nodiscard]] double time_s(const capacity::Setup& setup, const Spot& spot,
-                              const Foretold::Step& step, double samples, double step_s) const {
-    const Overheads& overheads = job_.overheads;
-    if (const auto finish = lossy(setup, spot, step, samples)) {
-      return finish->within(job_.probability).value();
-    }
-    const double steps = std::ceil(job_.samples / samples);
-    double work_s = steps * step_s;
-    const auto& checkpoint = overheads.checkpoint;
-    // None where the job is done before the first.
-    if (checkpoint && checkpoint->every && *checkpoint->every < step.likeliest * steps) {
-      work_s *= 1 + checkpoint->takes / *checkpoint->every;
-    }
-    return overheads.start.value() + work_s;
+    // Tests of its own hold Finish to simulated runs.
+    const auto finish = std::make_shared<const capacity::Finish>(
+        speed, job_.samples,
+        capacity::Losses::of(job_.overheads, setup.nodes, machine.gpus_per_node,
+                             is_spot ? machine.spot->preemptions_per_s : std::optional(0.0)));
+    const double time_s = finish->within(job_.probability).value();
+    return {setup,       pricing, time_s, time_s * price_per_s, samples / step_s,
+            price_per_s, samples, finish};
   }
 
   const PlannedJob& job_;
