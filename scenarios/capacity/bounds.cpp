@@ -55,6 +55,12 @@ double moved_at_least(const uncertain::Place& place, double longer, const uncert
   return std::min({moved(longer), moved(low), moved(high)});
 }
 
+StepBound moved(Seconds compute, double longer, const uncertain::Place& place,
+                const uncertain::Priors& priors, double probability) {
+  return {compute * std::exp(longer),
+          compute * std::exp(moved_at_least(place, longer, priors, probability))};
+}
+
 // By a communication hook: less than a number for each gradient is sent.
 bool compresses_gradients(const Scenario& scenario) {
   constexpr std::string_view hook = "comm_hook";
@@ -147,19 +153,21 @@ Seconds step_of(const PreparedPoint& prepared,
 
 }  // namespace
 
-Seconds step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
-                      double probability) {
-  const double moved = moved_at_least(place_of(scenario), 0, priors, probability);
-  return std::max(compute_of(scenario) * std::exp(moved), communication_of(scenario));
+StepBound step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
+                        double probability) {
+  const StepBound computing =
+      moved(compute_of(scenario), 0, place_of(scenario), priors, probability);
+  const Seconds sent = communication_of(scenario);
+  return sent > computing.limit ? StepBound{sent, sent} : computing;
 }
 
-Seconds step_at_least(const PreparedPoint& prepared, const uncertain::Priors& priors,
-                      double probability) {
+StepBound step_at_least(const PreparedPoint& prepared, const uncertain::Priors& priors,
+                        double probability) {
   const auto waits = [](const training::Operation& operation) {
     return operation.kind == training::OperationKind::wait;
   };
   if (prepared.decided_by || std::ranges::any_of(prepared.point.program.operations, waits)) {
-    return Seconds(0);
+    return {};
   }
   const topology::Cluster cluster = job_cluster(prepared.point);
   const Seconds compute =
@@ -167,7 +175,7 @@ Seconds step_at_least(const PreparedPoint& prepared, const uncertain::Priors& pr
   const Seconds step = step_of(
       prepared, [&](const training::CollectiveCall& call) { return call_at_least(cluster, call); });
   const double longer = std::log(step / compute);
-  return compute * std::exp(moved_at_least(prepared.place, longer, priors, probability));
+  return moved(compute, longer, prepared.place, priors, probability);
 }
 
 }  // namespace paceline::capacity

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "models/uncertain/quantities.h"
+#include "scenarios/capacity/finish.h"
 #include "scenarios/loader/scenario.h"
 #include "scenarios/prepare/resolve.h"
 
 namespace paceline::capacity {
 
-// The least time of the scenario's step with that probability, whatever buckets and collectives.
+// The least time of the scenario's step, at even odds and with that probability, whatever buckets
+// and collectives.
 // The longer of
 //   - all passes' forward and backward of the slowest rank, or all launches; ranks may share an
 //     optimizer's kernels, which are left out. Its interval is no narrower than what one GPU's
@@ -16,13 +18,13 @@ namespace paceline::capacity {
 //   - all gradients' bytes, once, through a node's NICs at full rate, where nodes are several:
 //     no all-reduce has a node send or receive less.
 // Precondition: the belief is not conditioned; the probability is a half or more.
-[[nodiscard]] Seconds step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
-                                    double probability);
+[[nodiscard]] StepBound step_at_least(const Scenario& scenario, const uncertain::Priors& priors,
+                                      double probability);
 
 // A closer bound for a prepared point: its step with calls of only their bytes through a node's
 // NICs and latency between nodes (at least log2 of them), without slowdowns. 0 for a strategy that
 // decides at run time. Precondition: as above.
-[[nodiscard]] Seconds step_at_least(const PreparedPoint& prepared, const uncertain::Priors& priors,
-                                    double probability);
+[[nodiscard]] StepBound step_at_least(const PreparedPoint& prepared,
+                                      const uncertain::Priors& priors, double probability);
 
 }  // namespace paceline::capacity

@@ -15,6 +15,9 @@ constexpr double never = std::numeric_limits<double>::infinity();
 // Beyond this many mean times between losses a segment is as good as never done.
 constexpr double segment_most = 50;
 
+// What a probability of a half is not reached by.
+constexpr double below_a_half = 0.5 * (1 - 1e-9);
+
 // From this shape on a rate is as good as known.
 constexpr double shape_most = 500;
 
@@ -53,11 +56,20 @@ Seconds Speed::step_within(double probability) const {
 }
 
 double Speed::probability_within(Seconds within) const {
+  if (bound_up_to > 0 && within >= step_within(bound_up_to)) return 1;
+  if (bound_up_to > 0 && within < step) return below_a_half;
   const double moved = std::log(within / step);
   const double side = moved > 0 ? high : -low;
   if (side <= 0) return moved >= 0 ? 1 : 0;
   const double end = stats::student_quantile(end_of_interval, degrees);
   return stats::student_below(moved / side * end, degrees);
+}
+
+Speed StepBound::speed(double probability, double samples_per_step) const {
+  const double at = stats::student_quantile(probability, uncertain::freedom);
+  const double end = stats::student_quantile(end_of_interval, uncertain::freedom);
+  const double high = at > 0 ? std::log(limit / median) / at * end : 0;
+  return {median, 0, high, uncertain::freedom, samples_per_step, probability};
 }
 
 Losses Losses::of(const Overheads& overheads, std::uint32_t nodes, std::uint32_t gpus_per_node,

@@ -12,15 +12,27 @@ namespace paceline::capacity {
 
 // A step's time. Its logarithm is Student's, with its own scale on either side of the likeliest.
 struct Speed {
-  Seconds step;              // likeliest
+  Seconds step;              // likeliest, and the median
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
   double degrees = uncertain::freedom;
   double samples_per_step = 1;
+  // Above a half: a bound, which holds up to that probability. No step is more probable to take no
+  // longer than it says.
+  double bound_up_to = 0;
 
   // The time that the step does not exceed with that probability.
   [[nodiscard]] Seconds step_within(double probability) const;
   // The probability that it takes no more.
   [[nodiscard]] double probability_within(Seconds step) const;
+};
+
+// No step's median is below the one, nor below the other the time that it does not exceed with the
+// job's probability; nor are the times between, on a straight line of logarithms over Student's
+// quantiles.
+struct StepBound {
+  Seconds median, limit;
+
+  [[nodiscard]] Speed speed(double probability, double samples_per_step) const;
 };
 
 // What a run takes beside its steps where its job and its catalogue do not tell.

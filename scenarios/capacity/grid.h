@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/uncertain/quantities.h"
+#include "scenarios/capacity/finish.h"
 #include "scenarios/loader/job/job.h"
 
 namespace paceline::capacity {
@@ -32,8 +33,7 @@ struct Setup {
 // A setup that fits into its GPUs' memory, with a lower bound of its step.
 struct Candidate {
   Setup setup;
-  // With the job's probability; no prediction is below it (bounds.h).
-  Seconds step_at_least;
+  StepBound step_at_least = {};  // bounds.h
 };
 
 // A machine that no setup fits, and why.

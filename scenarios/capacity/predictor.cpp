@@ -68,10 +68,10 @@ Predictor::Prepared Predictor::prepare(const Setup& setup) const {
   }
 }
 
-Seconds Predictor::step_at_least(const Setup& of) {
+StepBound Predictor::step_at_least(const Setup& of) {
   const Setup setup = on_first(of);
-  const auto [at, is_new] =
-      bounds_.try_emplace(setup, Seconds(std::numeric_limits<double>::infinity()));
+  constexpr Seconds never(std::numeric_limits<double>::infinity());
+  const auto [at, is_new] = bounds_.try_emplace(setup, StepBound{never, never});
   if (!is_new) return at->second;
   Prepared made = prepare(setup);
   if (!made.point) {

@@ -22,7 +22,7 @@ class Predictor {
   Predictor(const PlannedJob& job, RunOptions options);
 
   // A bound that no prediction is below (bounds.h); infinite for a setup that cannot run.
-  [[nodiscard]] Seconds step_at_least(const Setup& setup);
+  [[nodiscard]] StepBound step_at_least(const Setup& setup);
 
   // Several at once. Throws BackendError and Stopped.
   [[nodiscard]] std::vector<std::optional<Speed>> speeds(std::span<const Setup> setups);
@@ -56,7 +56,7 @@ class Predictor {
   std::mutex mutex_;  // of those
   // By setups on the first machine of their hardware.
   std::map<Setup, Known> known_;
-  std::map<Setup, Seconds> bounds_;
+  std::map<Setup, StepBound> bounds_;
 };
 
 // What a prediction says of its steps.

@@ -55,9 +55,10 @@ void Search::add(std::size_t number) {
   const Candidate& candidate = grid_.candidates[number];
   const Machine& machine = job_.machines[candidate.setup.machine];
   if (machine.price) {
-    plans_.push_back(bounded({number, Pricing::on_demand}, candidate.step_at_least));
+    plans_.push_back(bounded({number, Pricing::on_demand}, candidate.step_at_least, false));
   }
-  if (machine.spot) plans_.push_back(bounded({number, Pricing::spot}, candidate.step_at_least));
+  if (machine.spot)
+    plans_.push_back(bounded({number, Pricing::spot}, candidate.step_at_least, false));
 }
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
@@ -73,34 +74,34 @@ Losses Search::losses(const Plan& plan) const {
       plan.pricing == Pricing::spot ? machine.spot->preemptions_per_s : std::optional(0.0));
 }
 
-Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
-  const Candidate& candidate = grid_.candidates[plan.candidate];
-  const double samples = samples_per_step(job_, candidate.setup);
-  const Speed speed{step_at_least, 0, 0, uncertain::freedom, samples};
-  // Losses and checkpoints only add to it, and are left out, but where losses never let as much
-  // work end.
-  Losses without = losses(plan);
-  if (!std::isfinite(Finish(speed, job_.samples, without).expected().value())) {
-    const Seconds never(std::numeric_limits<double>::infinity());
-    return {plan, never, cost_of(rate(plan), never), SamplesPerSecond(0)};
+Search::Bounded Search::bounded(const Plan& plan, const StepBound& step, bool has_losses) const {
+  const double samples = samples_per_step(job_, setup(plan));
+  if (!std::isfinite(step.limit.value())) return {plan, step.limit, Money(step.limit.value()), {}};
+  Losses of_plan = losses(plan);
+  if (!has_losses) {  // which only add to it
+    of_plan.per_s = 0;
+    of_plan.segment = of_plan.takes = Seconds(0);
+    of_plan.starts = {std::ranges::min(of_plan.starts)};
   }
-  without.per_s = 0;
-  without.segment = without.takes = Seconds(0);
-  without.starts = {std::ranges::min(without.starts)};
-  const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
-  // Rounding of what is as long as its bound must not exclude it.
-  constexpr double rounding = 1 - 1e-12;
-  return {plan, time * rounding, cost_of(rate(plan), time) * rounding,
-          SamplesPerSecond(samples / step_at_least.value() / rounding)};
+  const Finish finish(step.speed(job_.probability, samples), job_.samples, of_plan);
+  const Seconds time = finish.within(job_.probability);
+  // What is as long as its bound, but for rounding and how close times are, must not be excluded.
+  constexpr double close = 1 - 1e-8;
+  return {plan, time * close, cost_of(rate(plan), time) * close,
+          SamplesPerSecond(samples / step.limit.value() / close)};
 }
 
-Search::Bounded Search::tightened(const Plan& plan) {
-  const auto known = steps_at_least_.find(plan.candidate);
-  if (known != steps_at_least_.end()) return bounded(plan, known->second);
+const Search::Bounded& Search::tightened(const Plan& plan, Tight how) {
+  const auto [at, is_new] = bounds_.try_emplace({plan, how});
+  if (!is_new) return at->second;
   const Candidate& candidate = grid_.candidates[plan.candidate];
-  const Seconds step = std::max(candidate.step_at_least, tighten_(candidate.setup));
-  steps_at_least_.emplace(plan.candidate, step);
-  return bounded(plan, step);
+  StepBound step = candidate.step_at_least;
+  if (how == Tight::fully) {
+    const auto [known, is_first] = steps_at_least_.try_emplace(plan.candidate);
+    if (is_first) known->second = tighten_(candidate.setup);
+    if (known->second.limit > step.limit) step = known->second;
+  }
+  return at->second = bounded(plan, step, true);
 }
 
 void Search::predict(std::span<const Plan> plans) {
@@ -192,16 +193,17 @@ std::optional<Plan> Search::best_predicted(const Wanted& wanted) {
 std::optional<Plan> Search::best(const Wanted& wanted) { return find(wanted).plan; }
 
 Search::Found Search::find(const Wanted& wanted) {
-  using Entry = std::tuple<Rank, Plan, bool>;  // at least; whether that is tight
+  using Entry = std::tuple<Rank, Plan, Tight>;  // at least
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  const auto push = [&](const Bounded& one, bool is_tight) {
+  const auto push = [&](const Bounded& one, Tight how) {
     if (!std::isfinite(one.time.value())) return;  // what never ends is no plan
     if (!meets(wanted, one.time, one.cost, one.throughput)) return;
     queue.emplace(rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput), one.plan,
-                  is_tight);
+                  how);
   };
   for (const Bounded& one : plans_) {
-    if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing)) push(one, false);
+    if (!wanted.allowed || wanted.allowed(setup(one.plan), one.plan.pricing))
+      push(one, Tight::step_alone);
   }
   Found found;
   const auto may_be_best = [&] {
@@ -211,12 +213,13 @@ Search::Found Search::find(const Wanted& wanted) {
     StopRequest::check();
     std::vector<Plan> next;
     while (next.size() < predicted_together && may_be_best()) {
-      const auto [at_least, plan, is_tight] = queue.top();
+      const auto [at_least, plan, how] = queue.top();
       queue.pop();
-      if (is_tight || speeds_.contains(plan.candidate)) {
+      if (how == Tight::fully || speeds_.contains(plan.candidate)) {
         next.push_back(plan);
       } else {
-        push(tightened(plan), true);
+        const Tight next_how = how == Tight::step_alone ? Tight::with_losses : Tight::fully;
+        push(tightened(plan, next_how), next_how);
       }
     }
     predict(next);
@@ -264,8 +267,8 @@ std::optional<Plan> Search::refined_best(const Wanted& wanted) {
       grid_.candidates.push_back(*described);
       const Plan plan{grid_.candidates.size() - 1, found.plan->pricing};
       add(plan.candidate);
-      if (may_be_better(bounded(plan, described->step_at_least), wanted, found) &&
-          may_be_better(tightened(plan), wanted, found)) {
+      if (may_be_better(tightened(plan, Tight::with_losses), wanted, found) &&
+          may_be_better(tightened(plan, Tight::fully), wanted, found)) {
         next.push_back(plan);
       }
     }

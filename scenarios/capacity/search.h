@@ -55,12 +55,13 @@ using PredictSetups =
 
 // Returns a closer bound than Candidate::step_at_least, at far less work than a prediction;
 // infinite for a setup that cannot run. Throws as predicting does.
-using TightenBound = std::function<Seconds(const Setup& setup)>;
+using TightenBound = std::function<StepBound(const Setup& setup)>;
 
 // Finds the best plan of a grid while it predicts only those that bounds do not exclude. Plans come
-// in the order of what they cost (or take) at least; a bound is tightened when its turn comes; the
-// search ends when the next plan costs more at least than the best one does. So no plan that is
-// left out can be better. Predictions and bounds are kept between searches.
+// in the order of what they cost (or take) at least; a bound is tightened when its turn comes,
+// first by losses and then by the step; the search ends when the next plan costs more at least than
+// the best one does. So no plan that is left out can be better. Predictions and bounds are kept
+// between searches.
 class Search {
  public:
   // Both outlive it.
@@ -112,8 +113,10 @@ class Search {
   void add(std::size_t candidate);
   [[nodiscard]] Found find(const Wanted& wanted);
   [[nodiscard]] bool may_be_better(const Bounded& one, const Wanted& wanted, const Found& found);
-  [[nodiscard]] Bounded bounded(const Plan& plan, Seconds step_at_least) const;
-  [[nodiscard]] Bounded tightened(const Plan& plan);
+  // How much of a bound was worked out.
+  enum class Tight { step_alone, with_losses, fully };
+  [[nodiscard]] Bounded bounded(const Plan& plan, const StepBound& step, bool has_losses) const;
+  [[nodiscard]] const Bounded& tightened(const Plan& plan, Tight how);
   [[nodiscard]] Losses losses(const Plan& plan) const;
   void predict(std::span<const Plan> plans);
   // Takes a plan that is better than what was found.
@@ -124,7 +127,8 @@ class Search {
   TightenBound tighten_;
   PredictSetups predict_;
   std::vector<Bounded> plans_;
-  std::map<std::size_t, Seconds> steps_at_least_;       // tightened, by candidate
+  std::map<std::pair<Plan, Tight>, Bounded> bounds_;
+  std::map<std::size_t, StepBound> steps_at_least_;     // tightened, by candidate
   std::map<std::size_t, std::optional<Speed>> speeds_;  // by candidate
 };
 

@@ -147,7 +147,7 @@ capacity::Grid grid_of(const SourceGroup& group) {
   constexpr Seconds next_to_nothing(1e-9);
   capacity::Grid grid;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    grid.candidates.push_back({capacity::Setup{i, 1, 0, 1, 1}, next_to_nothing});
+    grid.candidates.push_back({capacity::Setup{i, 1, 0, 1, 1}, {next_to_nothing, next_to_nothing}});
   }
   return grid;
 }
@@ -163,7 +163,7 @@ Kept planned(const SourceGroup& group, double samples, double times, double prob
   const PlannedJob job = job_of(group, samples, deadline, probability);
   capacity::Grid grid = grid_of(group);
   capacity::Search search(
-      job, grid, [](const capacity::Setup&) { return Seconds(0); },
+      job, grid, [](const capacity::Setup&) { return capacity::StepBound{}; },
       [&](std::span<const capacity::Setup> setups) {
         std::vector<std::optional<capacity::Speed>> speeds;
         for (const capacity::Setup& setup : setups) speeds.push_back(group[setup.machine].speed);

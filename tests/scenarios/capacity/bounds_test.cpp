@@ -76,7 +76,7 @@ std::string words_of(const PlannedJob& job, const Setup& setup) {
 }
 
 // As a grid has it.
-std::optional<Seconds> quick_bound(const PlannedJob& job, const Setup& setup) {
+std::optional<StepBound> quick_bound(const PlannedJob& job, const Setup& setup) {
   try {
     Scenario scenario =
         job.scenario(job.machines[setup.machine], 1, settings_of(job, setup)).scenario(0);
@@ -99,14 +99,19 @@ void expect_bounds_hold(const std::string& text) {
     Predictor predictor(job, {});
     for (std::size_t i = 0; i < setups.size(); i += bounds_apart) {
       const Setup& setup = setups[i];
-      const Seconds tight = predictor.step_at_least(setup);
+      const StepBound tight = predictor.step_at_least(setup);
       if (!speeds.contains(i)) speeds[i] = predictor.speeds({&setup, 1}).front();
       if (!speeds.at(i)) continue;
+      const double median = speeds.at(i)->step.value() * (1 + 1e-12);
       const double step = speeds.at(i)->step_within(job.probability) / Seconds(1) * (1 + 1e-12);
       if (const auto quick = quick_bound(job, setup)) {
-        EXPECT_LE(quick->value(), step) << "quick, " << probability << ": " << words_of(job, setup);
+        EXPECT_LE(quick->limit.value(), step)
+            << "quick, " << probability << ": " << words_of(job, setup);
+        EXPECT_LE(quick->median.value(), median) << words_of(job, setup);
       }
-      EXPECT_LE(tight.value(), step) << "tight, " << probability << ": " << words_of(job, setup);
+      EXPECT_LE(tight.limit.value(), step)
+          << "tight, " << probability << ": " << words_of(job, setup);
+      EXPECT_LE(tight.median.value(), median) << words_of(job, setup);
       ++compared;
     }
   }
@@ -152,7 +157,7 @@ TEST(Bounds, OfCandidatesAreThoseOfTheirScenarios) {
   for (const auto& [setup, bound] : grid_of(job, priors).candidates) {
     const Scenario scenario =
         job.scenario(job.machines[setup.machine], setup.nodes, settings_of(job, setup)).scenario(0);
-    EXPECT_EQ(bound.value(), step_at_least(scenario, priors, job.probability).value())
+    EXPECT_EQ(bound.limit, step_at_least(scenario, priors, job.probability).limit)
         << words_of(job, setup);
   }
 }

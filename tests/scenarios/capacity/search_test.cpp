@@ -61,13 +61,13 @@ struct Made {
         grid(grid_of(job, unconditioned_belief().priors())) {}
 
   [[nodiscard]] Search search() {
-    return {job, grid, [](const capacity::Setup&) { return Seconds(0); },
+    return {job, grid, [](const capacity::Setup&) { return StepBound{}; },
             [this](std::span<const Setup> setups) {
               std::vector<std::optional<Speed>> speeds;
               for (const Setup& setup : setups) {
                 const auto of = std::ranges::find(grid.candidates, setup, &Candidate::setup);
-                speeds.emplace_back(
-                    Speed{of->step_at_least * 1.1, -0.01, 0.01, 4, samples_per_step(job, setup)});
+                speeds.emplace_back(Speed{of->step_at_least.limit * 1.1, -0.01, 0.01, 4,
+                                          samples_per_step(job, setup)});
               }
               predicted += speeds.size();
               return speeds;
@@ -98,18 +98,22 @@ TEST(Search, FindsNoPlanThatNeverEnds) {
 // though with the probability asked for it may take longer than that.
 TEST(Search, BoundsNoPlanByCheckpointsThatItDoesNotMake) {
   Made made("20 USD/h", "target: {deadline: 1y}\n");
-  const Candidate only = made.grid.candidates.front();
+  Candidate only = made.grid.candidates.front();
+  const Seconds bound = only.step_at_least.limit;
+  only.step_at_least.median = bound * 0.7;
   made.grid.candidates = {only};
   const double samples = samples_per_step(made.job, only.setup);
-  const Seconds work = only.step_at_least * std::ceil(made.job.samples / samples);
+  const Seconds work = bound * std::ceil(made.job.samples / samples);
   made.job.overheads.checkpoint = Checkpoints{work * 0.9, work};
+  made.job.overheads.start = Seconds(0);
+  made.job.overheads.mtbf_per_node = work * 1e9;
   made.job.targets.deadline = work * 1.1;
   // Likely 0.8 of the bound's work, within 1.05 of it with 90 %.
   const double high =
       std::log(1.05 / 0.8) * stats::student_quantile(0.95, 4) / stats::student_quantile(0.9, 4);
-  Search search{made.job, made.grid, [](const capacity::Setup&) { return Seconds(0); },
+  Search search{made.job, made.grid, [](const capacity::Setup&) { return StepBound{}; },
                 [&](std::span<const capacity::Setup> setups) {
-                  const Speed speed{only.step_at_least * 0.8, -0.1, high, 4, samples};
+                  const Speed speed{bound * 0.8, -0.1, high, 4, samples};
                   return std::vector<std::optional<Speed>>(setups.size(), speed);
                 }};
   EXPECT_TRUE(search.best({Aim::cheapest, made.job.targets, {}}));
@@ -197,7 +201,8 @@ TEST(Predictor, RefusesHostsThatHaveNoPrice) {
   const Made made("20 USD/h", "target: {deadline: 100d}\nstrategies: [parameter_server]\n");
   Predictor predictor(made.job, {});
   const std::vector<capacity::Setup> setups{{0, 1, 0, 64, 1}, {0, 2, 0, 64, 1}};
-  EXPECT_EQ(predictor.step_at_least(setups[1]).value(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(predictor.step_at_least(setups[1]).limit.value(),
+            std::numeric_limits<double>::infinity());
   const auto speeds = predictor.speeds(setups);
   EXPECT_TRUE(speeds[0]);
   EXPECT_FALSE(speeds[1]);
