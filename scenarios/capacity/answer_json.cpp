@@ -36,11 +36,12 @@ namespace {
 
 class JsonOfAnswer {
  public:
-  JsonOfAnswer(std::ostream& out, const PlannedJob& job, const Grid& grid,
+  JsonOfAnswer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                const Predictor& predictor)
-      : json_(out), job_(job), grid_(grid), predictor_(predictor) {}
+      : json_(out), job_(job), grid_(grid), answer_(answer), predictor_(predictor) {}
 
-  void write(const Answer& answer) {
+  void write() {
+    const Answer& answer = answer_;
     json_.object([&] {
       json_.put("schema", "paceline.capacity/1");
       json_.put("complete", answer.is_complete);
@@ -98,8 +99,12 @@ class JsonOfAnswer {
     const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
     const PointOutcome& outcome = *predictor_.outcome(setup);
     const Speed speed = speed_of(outcome);
+    constexpr Seconds hour(3600);
+    const auto other_price = better_below(job_, grid_, answer_, row);
     json_.object([&] {
       write_machine(job_.machines[setup.machine], setup, row.plan.pricing);
+      json_.put("better_below_per_node_hour",
+                other_price ? std::optional((*other_price * hour).value()) : std::nullopt);
       json_.put("strategy", strategy.name);
       json_.put("bucket_cap", unless_empty<&PlannedJob::Strategy::bucket_cap>(strategy));
       json_.put("batch_per_gpu", setup.batch);
@@ -124,7 +129,7 @@ class JsonOfAnswer {
     json_.put("nodes", setup.nodes);
     json_.put("gpus", gpus_of(job_, setup));
     json_.put("pricing", machine.is_owned ? "owned" : to_text(pricing));
-    json_.put("price_per_node_hour", price_of(machine, pricing).value() * hour);
+    json_.put("price_per_node_hour", machine.price_of(pricing)->value() * hour);
     json_.put("preemptions_per_s", may_be_taken ? machine.spot->preemptions_per_s : std::nullopt);
     json_.put("priced_on", machine.date);
   }
@@ -132,6 +137,7 @@ class JsonOfAnswer {
   JsonWriter json_;
   const PlannedJob& job_;
   const Grid& grid_;
+  const Answer& answer_;
   const Predictor& predictor_;
 };
 
@@ -139,7 +145,7 @@ class JsonOfAnswer {
 
 void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                 const Predictor& predictor) {
-  JsonOfAnswer(out, job, grid, predictor).write(answer);
+  JsonOfAnswer(out, job, grid, answer, predictor).write();
 }
 
 }  // namespace capacity

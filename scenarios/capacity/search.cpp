@@ -198,7 +198,7 @@ void Search::add(std::size_t number) {
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
   const Setup& made = setup(plan);
-  return price_of(job_.machines[made.machine], plan.pricing) * made.nodes;
+  return *job_.machines[made.machine].price_of(plan.pricing) * made.nodes;
 }
 
 Losses Search::losses(const Plan& plan) const {

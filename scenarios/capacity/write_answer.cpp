@@ -140,7 +140,7 @@ class Writer {
   }
 
   [[nodiscard]] MoneyPerSecond rate(const Row& row) const {
-    return price_of(machine(row), row.plan.pricing) * setup(row).nodes;
+    return *machine(row).price_of(row.plan.pricing) * setup(row).nodes;
   }
 
   void write_plan(const Row& row) {
@@ -290,18 +290,33 @@ class Writer {
     }
   }
 
+  // At which price of theirs runners-up would be chosen, and at which step the first of another
+  // GPU.
+  void add_what_changes_the_choice() {
+    std::vector<std::string> words;
+    bool has_steps = false;
+    for (const Row& other : answer_.others) {
+      std::vector<std::string> conditions;
+      if (const auto price = better_below(job_, grid_, answer_, other)) {
+        conditions.push_back(fmt::format("below {} a node", to_text(*price, job_.currency)));
+      }
+      if (!has_steps && machine(other).device != machine(*answer_.best).device) {
+        has_steps = true;
+        conditions.push_back(
+            fmt::format("if the best plan's steps take {:.0f} % longer than predicted",
+                        100 * (compared(other.promise) / compared(answer_.best->promise) - 1)));
+      }
+      if (conditions.empty()) continue;
+      words.push_back(fmt::format("{}{} {}", name_of(other),
+                                  words.empty() ? " becomes the better choice" : "",
+                                  fmt::join(conditions, ", or ")));
+    }
+    remarks_.add(weight::other_machine, fmt::format("{}", fmt::join(words, "; ")));
+  }
+
   void add_sureness() {
     if (!answer_.best) return;
-    for (const Row& other : answer_.others) {
-      if (machine(other).device == machine(*answer_.best).device) continue;
-      const double margin = compared(other.promise) / compared(answer_.best->promise) - 1;
-      remarks_.add(
-          weight::other_machine,
-          fmt::format("{} becomes the better choice if the best plan's steps take {:.0f} % "
-                      "longer than predicted",
-                      name_of(other), 100 * margin));
-      break;
-    }
+    add_what_changes_the_choice();
     std::string measured;
     for (const Settling& one : answer_.settling) {
       const bool is_best = one.row.plan == answer_.best->plan;
@@ -320,16 +335,48 @@ class Writer {
     }
   }
 
-  void add_footing() {
-    std::map<std::string, std::set<std::string>> dates;
+  // How old prices are: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 40 of 95 of
+  // unknown date".
+  [[nodiscard]] std::string dates() const {
+    std::set<std::string> known;
+    for (const Machine& one : job_.machines) known.insert(one.date);
+    known.erase("unknown");
+    const auto unknown = std::ranges::count(job_.machines, "unknown", &Machine::date);
+    const auto aged = [&](const std::string& date) { return date + age_of(date, today_); };
+    std::vector<std::string> parts;
+    if (known.size() == 1) parts.push_back("of " + aged(*known.begin()));
+    if (known.size() > 1) {
+      parts.push_back(fmt::format("from {} to {}", aged(*known.begin()), aged(*known.rbegin())));
+    }
+    if (unknown > 0) {
+      parts.push_back(fmt::format("{} of {} of unknown date", unknown, job_.machines.size()));
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  // What sellers ask for the GPU of the plan that is shown: "; tesla-t4 costs 0.45 to 1.11 USD per
+  // GPU-hour in 3 catalogues".
+  [[nodiscard]] std::string spread() const {
+    const auto& shown = answer_.best ? answer_.best : answer_.nearest;
+    if (!shown) return "";
+    const std::string& device = machine(*shown).device;
+    std::set<std::string> catalogues;
+    std::set<MoneyPerSecond> prices;
     for (const Machine& one : job_.machines) {
-      if (!one.date.empty()) dates[one.date].insert(one.catalogue);
+      const auto price = one.price_of(shown->plan.pricing);
+      if (!price || one.is_owned || one.device != device) continue;
+      catalogues.insert(one.catalogue);
+      prices.insert(*price / one.gpus_per_node);
     }
-    for (const auto& [date, catalogues] : dates) {
-      remarks_.add(weight::prices,
-                   fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
-                               date == "unknown" ? "an unknown date" : date, age_of(date, today_)));
-    }
+    if (catalogues.size() < 2) return "";
+    constexpr Seconds hour(3600);
+    return fmt::format("; {} costs {:.3g} to {:.3g} {} per GPU-hour in {} catalogues", device,
+                       (*prices.begin() * hour).value(), (*prices.rbegin() * hour).value(),
+                       job_.currency, catalogues.size());
+  }
+
+  void add_footing() {
+    remarks_.add(weight::prices, fmt::format("prices: {}{}", dates(), spread()));
     if (shows_unknown_preemptions()) {
       remarks_.add(weight::prices,
                    "preemptions unknown: taken as 2.5 % of spot nodes an hour on average, but with "

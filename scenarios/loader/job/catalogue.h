@@ -76,6 +76,9 @@ struct Spot {
   std::optional<double> preemptions_per_s;  // of a node; nullopt: nobody says
 };
 
+enum class Pricing { on_demand, spot };
+constexpr auto words_of(Pricing) { return words_up_to<Pricing::spot>("on demand", "spot"); }
+
 // A kind of node, rented or owned, which its catalogue describes as a scenario's `cluster` does.
 struct Machine {
   std::string catalogue, name;
@@ -90,6 +93,12 @@ struct Machine {
   Location where;
   std::optional<loader::Field> cluster;       // of one that was read
   std::optional<loader::Field> device_field;  // likewise; messages about it point there
+
+  // Of a node; nullopt: it cannot be had so.
+  [[nodiscard]] std::optional<MoneyPerSecond> price_of(Pricing pricing) const {
+    if (pricing == Pricing::spot) return spot ? std::optional(spot->price) : std::nullopt;
+    return price;
+  }
 
   // "aws p4d.24xlarge".
   [[nodiscard]] std::string full_name() const { return catalogue + " " + name; }

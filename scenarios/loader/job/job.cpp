@@ -262,10 +262,20 @@ class JobReader {
     if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
   }
 
+  // Those of the file, or all shipped ones.
+  [[nodiscard]] std::vector<Field> catalogues() {
+    if (const auto given = file_.field("catalogue")) return elements_of(*given);
+    std::vector<Field> all;
+    for (const ShippedFile& shipped : shipped_catalogues()) {
+      all.emplace_back(document_, loader::Node(std::string(shipped.name)), "catalogue");
+    }
+    return all;
+  }
+
   void read_catalogues() {
     std::set<std::string> names;
     std::vector<Machine> all;
-    for (const Field& field : fields_of(file_, "catalogue")) {
+    for (const Field& field : catalogues()) {
       auto catalogue = loader::load_catalogue(field, prices_);
       if (!names.insert(catalogue.name).second) {
         field.fail(fmt::format("is named {}, as another one is", catalogue.name),
@@ -282,8 +292,7 @@ class JobReader {
     limits.finish();
     const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
       return std::ranges::any_of(job_.pricings, [&](Pricing pricing) {
-        return machine.is_owned ||
-               (pricing == Pricing::spot ? machine.spot.has_value() : machine.price.has_value());
+        return machine.is_owned || machine.price_of(pricing);
       });
     });
     if (has_price) return;

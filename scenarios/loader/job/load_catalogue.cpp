@@ -19,6 +19,9 @@ namespace {
 
 constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
 
+constexpr Text date{.what = "a date, or unknown",
+                    .pattern = "^([0-9]{4}-[01][0-9]-[0-3][0-9]|unknown)$"};
+
 constexpr std::array machines_forms{Form{Map{machine_keys}, Form::Of::list}};
 
 std::span<const Key> nodes_keys() {
@@ -38,9 +41,7 @@ constexpr std::array catalogue_table{
     schema_key("paceline.catalogue/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "ours"},
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
-    Key{"date",
-        Text{.what = "a date, or unknown", .pattern = "^([0-9]{4}-[01][0-9]-[0-3][0-9]|unknown)$"},
-        required, "when they were, by the source's own word", "2026-11-26"},
+    Key{"date", date, required, "when they were, by the source's own word", "2026-11-26"},
     Key{"machines", Structure{"a list of maps", rows<machines_forms>}, required,
         "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
@@ -81,6 +82,13 @@ constexpr std::array machine_table{
     Key{"owned", Map{rows<owned_table>}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
+    Key{"source", Text{"text"}, "the catalogue's", "where its prices are from, if elsewhere"},
+    Key{"date",
+        date,
+        required,
+        "when they were, by that source's own word",
+        "2026-11-26",
+        {"source"}},
     Key{"at_most", Count{1, 1'000'000}, "any number",
         "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
@@ -197,6 +205,10 @@ Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
   machine.region = section.text("region");
   machine.area = section.text("area");
   machine.at_most = section.find<std::uint32_t>("at_most");
+  if (const auto source = section.field("source")) {
+    machine.source = source->text();
+    machine.date = read_date(section.require("date"));
+  }
   read_prices(section, prices, machine);
   read_nodes(section, machine);
   section.finish();

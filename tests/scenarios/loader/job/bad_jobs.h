@@ -166,6 +166,13 @@ inline constexpr BadJobFile bad_machines_of_catalogues[] = {
     {"UnknownDevice", "v100-sxm2-16gb", "@v100-sxm2-16",
      "device \"v100-sxm2-16\" is not known; did you mean v100-sxm2-16gb? known: "},
     {"NoDate", "2026-11-26", "@2026-02-30", "date \"2026-02-30\" is not a date; write 2026-11-26"},
+    {"DateWithoutItsSource", "price: 40 USD/h", "price: 40 USD/h\n    date: @2026-11-26",
+     "date \"2026-11-26\" belongs to source"},
+    {"SourceWithoutItsDate",
+     "- name: eight\n    cluster: {preset: aws-p4d-24xlarge}\n    region: eu",
+     "- @source: an offer\n    name: eight\n    cluster: {preset: aws-p4d-24xlarge}\n    region: "
+     "eu",
+     "date is missing"},
     {"PriceOfNoTime", "40 USD/h", "@40 USD",
      "price \"40 USD\" is not a price of time; write 40 USD/h"},
     {"PriceBesideOwned", "owned:", "price: @1 USD/h\n    owned:",
