@@ -168,7 +168,7 @@ class Answering {
                   {aim_of_job(), sooner, asked()});
     }
     const Pricing other =
-        made_.best->plan.pricing == Pricing::spot ? Pricing::on_demand : Pricing::spot;
+        made_.best->plan.pricing == Pricing::on_demand ? Pricing::spot : Pricing::on_demand;
     const auto has_other = [&](const Machine& one) { return one.price_of(other).has_value(); };
     const bool has_own = std::ranges::any_of(job_.machines, &Machine::is_owned);
     if (std::ranges::any_of(job_.machines, has_other)) {

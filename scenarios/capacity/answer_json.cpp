@@ -131,6 +131,8 @@ class JsonOfAnswer {
     json_.put("pricing", machine.is_owned ? "owned" : to_text(pricing));
     json_.put("price_per_node_hour", machine.price_of(pricing)->value() * hour);
     json_.put("preemptions_per_s", may_be_taken ? machine.spot->preemptions_per_s : std::nullopt);
+    json_.put("reserved_for_s",
+              pricing == Pricing::reserved ? std::optional(machine.reserved->term) : std::nullopt);
     json_.put("priced_on", machine.date);
   }
 

@@ -190,10 +190,10 @@ Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictS
 void Search::add(std::size_t number) {
   const Candidate& candidate = grid_.candidates[number];
   const Machine& machine = job_.machines[candidate.setup.machine];
-  if (machine.price) {
-    plans_.push_back(bounded({number, Pricing::on_demand}, candidate.step_at_least));
+  for (const Pricing pricing : {Pricing::on_demand, Pricing::spot, Pricing::reserved}) {
+    if (!machine.price_of(pricing)) continue;
+    plans_.push_back(bounded({number, pricing}, candidate.step_at_least));
   }
-  if (machine.spot) plans_.push_back(bounded({number, Pricing::spot}, candidate.step_at_least));
 }
 
 MoneyPerSecond Search::rate(const Plan& plan) const {

@@ -122,8 +122,17 @@ class Writer {
     return fmt::format("{} of {}", counted(setup(row).nodes, "node"), name_of(row));
   }
   [[nodiscard]] std::string name_of(const Row& row) const {
-    const bool is_spot = row.plan.pricing == Pricing::spot;
-    return machine(row).full_name() + (is_spot ? ", spot" : "");
+    if (row.plan.pricing == Pricing::on_demand) return machine(row).full_name();
+    return fmt::format("{}, {}", machine(row).full_name(), pricing(row));
+  }
+  // "on demand", "reserved for 1 y".
+  [[nodiscard]] std::string pricing(const Row& row) const {
+    const std::string text(to_text(row.plan.pricing));
+    if (row.plan.pricing != Pricing::reserved) return text;
+    constexpr Seconds year(31557600);
+    const Seconds term = machine(row).reserved->term;
+    return term < year ? fmt::format("{} for {}", text, in_words(term))
+                       : fmt::format("{} for {:.3g} y", text, term / year);
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
@@ -143,6 +152,12 @@ class Writer {
     return *machine(row).price_of(row.plan.pricing) * setup(row).nodes;
   }
 
+  // What is to be paid of nodes that are reserved, however long they are used.
+  [[nodiscard]] std::string committed(const Row& row) const {
+    if (row.plan.pricing != Pricing::reserved) return "";
+    return fmt::format(" of a commitment of {}", money(rate(row) * machine(row).reserved->term));
+  }
+
   void write_plan(const Row& row) {
     const Setup& made = setup(row);
     const Machine& kind = machine(row);
@@ -150,10 +165,10 @@ class Writer {
     const auto part = [&](const char* name, const std::string& text) {
       line(fmt::format("  {:<9}{}", name, text));
     };
-    const std::string paid = kind.is_owned
-                                 ? "of one's own"
-                                 : fmt::format("{}{}", to_text(row.plan.pricing),
-                                               kind.region.empty() ? "" : ", " + kind.region);
+    const std::string paid =
+        kind.is_owned
+            ? "of one's own"
+            : fmt::format("{}{}", pricing(row), kind.region.empty() ? "" : ", " + kind.region);
     part(kind.is_owned ? "use" : "rent",
          fmt::format("{} of {} ({} x {}), {}", counted(made.nodes, "node"), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
@@ -166,7 +181,7 @@ class Writer {
     part("cost",
          fmt::format("{} median; with {} probability at most {}; {}{}", money(promise.median_cost),
                      probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
-                     kind.is_owned ? " of depreciation, upkeep and power" : ""));
+                     kind.is_owned ? " of depreciation, upkeep and power" : committed(row)));
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
                               in_thousands(promise.median_throughput.value()), probability(),
                               in_thousands(promise.limit_throughput.value())));

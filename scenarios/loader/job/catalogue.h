@@ -76,8 +76,16 @@ struct Spot {
   std::optional<double> preemptions_per_s;  // of a node; nullopt: nobody says
 };
 
-enum class Pricing { on_demand, spot };
-constexpr auto words_of(Pricing) { return words_up_to<Pricing::spot>("on demand", "spot"); }
+enum class Pricing { on_demand, spot, reserved };
+constexpr auto words_of(Pricing) {
+  return words_up_to<Pricing::reserved>("on demand", "spot", "reserved");
+}
+
+// Nodes that are paid for a whole term, used or not.
+struct Reserved {
+  MoneyPerSecond price;  // of a node
+  Seconds term;
+};
 
 // A kind of node, rented or owned, which its catalogue describes as a scenario's `cluster` does.
 struct Machine {
@@ -87,6 +95,7 @@ struct Machine {
   bool is_owned = false;     // its price is of depreciation, upkeep and power
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
+  std::optional<Reserved> reserved;
   std::optional<std::uint32_t> at_most;  // nodes
   std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
@@ -97,7 +106,8 @@ struct Machine {
   // Of a node; nullopt: it cannot be had so.
   [[nodiscard]] std::optional<MoneyPerSecond> price_of(Pricing pricing) const {
     if (pricing == Pricing::spot) return spot ? std::optional(spot->price) : std::nullopt;
-    return price;
+    if (pricing == Pricing::on_demand) return price;
+    return reserved ? std::optional(reserved->price) : std::nullopt;
   }
 
   // "aws p4d.24xlarge".

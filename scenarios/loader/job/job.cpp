@@ -258,7 +258,8 @@ class JobReader {
   void read_pricings() {
     constexpr std::string_view both = "both";
     const auto word = file_.get<std::string_view>("pricing");
-    if (word != "spot") job_.pricings.push_back(Pricing::on_demand);
+    if (word == "reserved") job_.pricings.push_back(Pricing::reserved);
+    if (word == "on_demand" || word == both) job_.pricings.push_back(Pricing::on_demand);
     if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
   }
 

@@ -97,7 +97,7 @@ constexpr std::array measured_on_table{
         "rows of another one than the workload's are left out", "amp"},
 };
 
-constexpr std::array<std::string_view, 3> pricing_words{"on_demand", "spot", "both"};
+constexpr std::array<std::string_view, 4> pricing_words{"on_demand", "spot", "both", "reserved"};
 
 // The keys of a scenario's section that a job does not say elsewhere.
 std::vector<Key> left_to(std::span<const Key> keys, std::span<const SaidElsewhere> elsewhere) {

@@ -64,6 +64,12 @@ constexpr std::array owned_table{
         {"power"}},
 };
 
+constexpr std::array reserved_table{
+    Key{"price", price_of_time, required, "of a node", "14 USD/h"},
+    Key{"term", Time{.above_zero = true, .is_long = true}, required,
+        "which is paid as a whole, used or not", "1y"},
+};
+
 constexpr std::array machine_table{
     Key{"name", Text{"text"}, required,
         "what its seller calls it; with its `region` it stands once in a catalogue",
@@ -79,6 +85,7 @@ constexpr std::array machine_table{
     Key{"price", price_of_time, "none", "of a node, on demand", "21.96 USD/h"},
     Key{"spot", Structure{"a price of time, or a map", rows<spot_forms>}, "none",
         "of a node that may be taken away at any time", "6.29 USD/h"},
+    Key{"reserved", Map{rows<reserved_table>}, "", "of a node that one commits to for a term"},
     Key{"owned", Map{rows<owned_table>}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
@@ -160,8 +167,8 @@ MoneyPerSecond read_owned(Section section, Prices& prices) {
 
 void read_prices(Section& section, Prices& prices, Machine& machine) {
   const auto price = section.field("price"), spot = section.field("spot"),
-             owned = section.field("owned");
-  if (!price && !spot && !owned) {
+             owned = section.field("owned"), reserved = section.field("reserved");
+  if (!price && !spot && !owned && !reserved) {
     throw InputError(
         section.location(), fmt::format("machine \"{:.60}\" has no price", machine.name),
         "write price: 21.96 USD/h, spot: 6.29 USD/h or owned: {price: 42000 USD, ...}");
@@ -169,6 +176,11 @@ void read_prices(Section& section, Prices& prices, Machine& machine) {
   if (price && owned) price->fail("stands beside owned", "keep one of them");
   if (price) machine.price = prices.of_time(*price);
   if (spot) machine.spot = read_spot(section, *spot, prices);
+  if (reserved) {
+    Section terms = section.below("reserved");
+    machine.reserved = {prices.of_time(terms.require("price")), terms.get<Seconds>("term")};
+    terms.finish();
+  }
   if (!owned) return;
   machine.is_owned = true;
   machine.price = read_owned(section.below("owned"), prices);

@@ -180,6 +180,27 @@ TEST_F(Capacity, TakesSpotNodesOnlyWhereThatIsAskedFor) {
   EXPECT_EQ(spot.at("best").at("machine"), "slow");
 }
 
+// A term of 1 y is 8,766 h of nodes at 2 USD.
+TEST_F(Capacity, TakesReservedNodesWhereThatIsAskedForAndSaysWhatOneCommitsTo) {
+  folder_.write("small.yaml",
+                test::changed(catalogue, "price: 5 USD/h",
+                              "price: 5 USD/h\n    reserved: {price: 2 USD/h, term: 1y}"));
+  EXPECT_EQ(answer().at("best").at("pricing"), "on demand");
+  EXPECT_TRUE(answer().at("best").at("reserved_for_s").is_null());
+  const json best = answer({"pricing=reserved"}).at("best");
+  EXPECT_EQ(best.at("pricing"), "reserved");
+  EXPECT_EQ(best.at("machine"), "quick");
+  EXPECT_EQ(best.at("reserved_for_s"), 31557600);
+  EXPECT_EQ(best.at("price_per_node_hour"), 2);
+  EXPECT_NEAR(best.at("cost"),
+              best.at("nodes").get<double>() * 2 * best.at("time_s").get<double>() / 3600, 1e-9);
+  const std::string text = answered({"--set", "pricing=reserved"}).out;
+  EXPECT_NE(text.find("1 node of small quick (2 x a100-sxm4-40gb), reserved for 1 y"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2.00 USD/h of a commitment of 17,532 USD"), std::string::npos) << text;
+}
+
 TEST_F(Capacity, TakesMachinesOfOnesOwnWhateverIsRented) {
   const std::string own =
       std::string(catalogue) +
