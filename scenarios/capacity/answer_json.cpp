@@ -41,24 +41,23 @@ class JsonOfAnswer {
       : json_(out), job_(job), grid_(grid), answer_(answer), predictor_(predictor) {}
 
   void write() {
-    const Answer& answer = answer_;
     json_.object([&] {
       json_.put("schema", "paceline.capacity/1");
-      json_.put("complete", answer.is_complete);
+      json_.put("complete", answer_.is_complete);
       write_job();
-      put_row("best", answer.best);
-      put_row("nearest", answer.nearest);
-      put_rows("others", answer.others);
-      put_row("nearby", answer.nearby);
-      put_rows("front", answer.front);
-      put_row("may_win", answer.would_win);
-      json_.put_list("further", answer.further, [&](const Further& one) {
+      put_row("best", answer_.best);
+      put_row("nearest", answer_.nearest);
+      put_rows("others", answer_.others);
+      put_row("nearby", answer_.nearby);
+      put_rows("front", answer_.front);
+      put_row("may_win", answer_.would_win);
+      json_.put_list("further", answer_.further, [&](const Further& one) {
         json_.object([&] {
           json_.put("what", one.words);
           put_row("best", one.best);
         });
       });
-      json_.put_list("settling", answer.settling, [&](const Settling& one) {
+      json_.put_list("settling", answer_.settling, [&](const Settling& one) {
         json_.object([&] {
           put_row("plan", one.row);
           json_.put_fields(one);
@@ -71,7 +70,7 @@ class JsonOfAnswer {
         });
       });
       json_.put("machines", job_.machines.size() - grid_.left_out.size());
-      json_.put_fields(answer);
+      json_.put_fields(answer_);
     });
   }
 

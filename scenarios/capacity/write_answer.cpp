@@ -125,14 +125,13 @@ class Writer {
     if (row.plan.pricing == Pricing::on_demand) return machine(row).full_name();
     return fmt::format("{}, {}", machine(row).full_name(), pricing(row));
   }
-  // "on demand", "reserved for 1 y".
+  [[nodiscard]] static bool is_reserved(const Row& row) {
+    return row.plan.pricing == Pricing::reserved;
+  }
+  // "on demand", "reserved for 1y".
   [[nodiscard]] std::string pricing(const Row& row) const {
     const std::string text(to_text(row.plan.pricing));
-    if (row.plan.pricing != Pricing::reserved) return text;
-    constexpr Seconds year(31557600);
-    const Seconds term = machine(row).reserved->term;
-    return term < year ? fmt::format("{} for {}", text, in_words(term))
-                       : fmt::format("{} for {:.3g} y", text, term / year);
+    return is_reserved(row) ? fmt::format("{} for {}", text, machine(row).reserved->words) : text;
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
@@ -150,12 +149,6 @@ class Writer {
 
   [[nodiscard]] MoneyPerSecond rate(const Row& row) const {
     return *machine(row).price_of(row.plan.pricing) * setup(row).nodes;
-  }
-
-  // What is to be paid of nodes that are reserved, however long they are used.
-  [[nodiscard]] std::string committed(const Row& row) const {
-    if (row.plan.pricing != Pricing::reserved) return "";
-    return fmt::format(" of a commitment of {}", money(rate(row) * machine(row).reserved->term));
   }
 
   void write_plan(const Row& row) {
@@ -181,7 +174,10 @@ class Writer {
     part("cost",
          fmt::format("{} median; with {} probability at most {}; {}{}", money(promise.median_cost),
                      probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
-                     kind.is_owned ? " of depreciation, upkeep and power" : committed(row)));
+                     kind.is_owned ? " of depreciation, upkeep and power"
+                     : is_reserved(row)
+                         ? " of a commitment of " + money(rate(row) * kind.reserved->term)
+                         : ""));
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
                               in_thousands(promise.median_throughput.value()), probability(),
                               in_thousands(promise.limit_throughput.value())));
@@ -305,28 +301,28 @@ class Writer {
     }
   }
 
-  // At which price of theirs runners-up would be chosen, and at which step the first of another
-  // GPU.
+  // At which price of theirs runners-up would be chosen, and the first of another GPU at which
+  // step.
   void add_what_changes_the_choice() {
-    std::vector<std::string> words;
+    std::string words;
     bool has_steps = false;
     for (const Row& other : answer_.others) {
-      std::vector<std::string> conditions;
+      std::string condition;
       if (const auto price = better_below(job_, grid_, answer_, other)) {
-        conditions.push_back(fmt::format("below {} a node", to_text(*price, job_.currency)));
+        condition = fmt::format(" below {} a node", to_text(*price, job_.currency));
       }
       if (!has_steps && machine(other).device != machine(*answer_.best).device) {
         has_steps = true;
-        conditions.push_back(
-            fmt::format("if the best plan's steps take {:.0f} % longer than predicted",
-                        100 * (compared(other.promise) / compared(answer_.best->promise) - 1)));
+        condition +=
+            fmt::format("{} if the best plan's steps take {:.0f} % longer than predicted",
+                        condition.empty() ? "" : ", or",
+                        100 * (compared(other.promise) / compared(answer_.best->promise) - 1));
       }
-      if (conditions.empty()) continue;
-      words.push_back(fmt::format("{}{} {}", name_of(other),
-                                  words.empty() ? " becomes the better choice" : "",
-                                  fmt::join(conditions, ", or ")));
+      if (condition.empty()) continue;
+      words += (words.empty() ? "" : "; ") + name_of(other) +
+               (words.empty() ? " becomes the better choice" : "") + condition;
     }
-    remarks_.add(weight::other_machine, fmt::format("{}", fmt::join(words, "; ")));
+    remarks_.add(weight::other_machine, words);
   }
 
   void add_sureness() {
@@ -350,27 +346,24 @@ class Writer {
     }
   }
 
-  // How old prices are: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 40 of 95 of
-  // unknown date".
+  // Of prices: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 4 of 9 of unknown date".
   [[nodiscard]] std::string dates() const {
     std::set<std::string> known;
     for (const Machine& one : job_.machines) known.insert(one.date);
     known.erase("unknown");
     const auto unknown = std::ranges::count(job_.machines, "unknown", &Machine::date);
     const auto aged = [&](const std::string& date) { return date + age_of(date, today_); };
-    std::vector<std::string> parts;
-    if (known.size() == 1) parts.push_back("of " + aged(*known.begin()));
+    std::string text;
+    if (known.size() == 1) text = "of " + aged(*known.begin());
     if (known.size() > 1) {
-      parts.push_back(fmt::format("from {} to {}", aged(*known.begin()), aged(*known.rbegin())));
+      text = fmt::format("from {} to {}", aged(*known.begin()), aged(*known.rbegin()));
     }
-    if (unknown > 0) {
-      parts.push_back(fmt::format("{} of {} of unknown date", unknown, job_.machines.size()));
-    }
-    return fmt::format("{}", fmt::join(parts, ", "));
+    if (unknown == 0) return text;
+    return fmt::format("{}{}{} of {} of unknown date", text, text.empty() ? "" : ", ", unknown,
+                       job_.machines.size());
   }
 
-  // What sellers ask for the GPU of the plan that is shown: "; tesla-t4 costs 0.45 to 1.11 USD per
-  // GPU-hour in 3 catalogues".
+  // Of prices of the best plan's GPU: "; l4 costs 0.7 to 1.1 USD per GPU-hour in 3 catalogues".
   [[nodiscard]] std::string spread() const {
     const auto& shown = answer_.best ? answer_.best : answer_.nearest;
     if (!shown) return "";

@@ -85,6 +85,7 @@ constexpr auto words_of(Pricing) {
 struct Reserved {
   MoneyPerSecond price;  // of a node
   Seconds term;
+  std::string words;  // of the term, as the file spells it: "1y"
 };
 
 // A kind of node, rented or owned, which its catalogue describes as a scenario's `cluster` does.

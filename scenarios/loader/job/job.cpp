@@ -263,20 +263,16 @@ class JobReader {
     if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
   }
 
-  // Those of the file, or all shipped ones.
-  [[nodiscard]] std::vector<Field> catalogues() {
-    if (const auto given = file_.field("catalogue")) return elements_of(*given);
-    std::vector<Field> all;
-    for (const ShippedFile& shipped : shipped_catalogues()) {
-      all.emplace_back(document_, loader::Node(std::string(shipped.name)), "catalogue");
-    }
-    return all;
-  }
-
   void read_catalogues() {
+    const auto given = file_.field("catalogue");
+    auto catalogues = given ? elements_of(*given) : std::vector<Field>();
+    for (const ShippedFile& one : shipped_catalogues()) {
+      if (given) break;
+      catalogues.emplace_back(document_, loader::Node(std::string(one.name)), "catalogue");
+    }
     std::set<std::string> names;
     std::vector<Machine> all;
-    for (const Field& field : catalogues()) {
+    for (const Field& field : catalogues) {
       auto catalogue = loader::load_catalogue(field, prices_);
       if (!names.insert(catalogue.name).second) {
         field.fail(fmt::format("is named {}, as another one is", catalogue.name),

@@ -178,7 +178,8 @@ void read_prices(Section& section, Prices& prices, Machine& machine) {
   if (spot) machine.spot = read_spot(section, *spot, prices);
   if (reserved) {
     Section terms = section.below("reserved");
-    machine.reserved = {prices.of_time(terms.require("price")), terms.get<Seconds>("term")};
+    machine.reserved = {prices.of_time(terms.require("price")), terms.get<Seconds>("term"),
+                        terms.require("term").text()};
     terms.finish();
   }
   if (!owned) return;

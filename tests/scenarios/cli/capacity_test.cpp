@@ -195,7 +195,7 @@ TEST_F(Capacity, TakesReservedNodesWhereThatIsAskedForAndSaysWhatOneCommitsTo) {
   EXPECT_NEAR(best.at("cost"),
               best.at("nodes").get<double>() * 2 * best.at("time_s").get<double>() / 3600, 1e-9);
   const std::string text = answered({"--set", "pricing=reserved"}).out;
-  EXPECT_NE(text.find("1 node of small quick (2 x a100-sxm4-40gb), reserved for 1 y"),
+  EXPECT_NE(text.find("1 node of small quick (2 x a100-sxm4-40gb), reserved for 1y"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("2.00 USD/h of a commitment of 17,532 USD"), std::string::npos) << text;
