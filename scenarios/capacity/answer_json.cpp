@@ -98,12 +98,11 @@ class JsonOfAnswer {
     const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
     const PointOutcome& outcome = *predictor_.outcome(setup);
     const Speed speed = speed_of(outcome);
-    constexpr Seconds hour(3600);
     const auto other_price = better_below(job_, grid_, answer_, row);
     json_.object([&] {
       write_machine(job_.machines[setup.machine], setup, row.plan.pricing);
       json_.put("better_below_per_node_hour",
-                other_price ? std::optional((*other_price * hour).value()) : std::nullopt);
+                other_price ? std::optional(other_price->value() * hour) : std::nullopt);
       json_.put("strategy", strategy.name);
       json_.put("bucket_cap", unless_empty<&PlannedJob::Strategy::bucket_cap>(strategy));
       json_.put("batch_per_gpu", setup.batch);
@@ -118,7 +117,6 @@ class JsonOfAnswer {
   }
 
   void write_machine(const Machine& machine, const Setup& setup, Pricing pricing) {
-    constexpr double hour = 3600;
     // Null where nobody says how often a node is taken away, and of nodes that are not.
     const bool may_be_taken = pricing == Pricing::spot;
     json_.put("catalogue", machine.catalogue);
@@ -134,6 +132,8 @@ class JsonOfAnswer {
               pricing == Pricing::reserved ? std::optional(machine.reserved->term) : std::nullopt);
     json_.put("priced_on", machine.date);
   }
+
+  static constexpr double hour = 3600;
 
   JsonWriter json_;
   const PlannedJob& job_;

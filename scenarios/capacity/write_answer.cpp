@@ -125,13 +125,11 @@ class Writer {
     if (row.plan.pricing == Pricing::on_demand) return machine(row).full_name();
     return fmt::format("{}, {}", machine(row).full_name(), pricing(row));
   }
-  [[nodiscard]] static bool is_reserved(const Row& row) {
-    return row.plan.pricing == Pricing::reserved;
-  }
   // "on demand", "reserved for 1y".
   [[nodiscard]] std::string pricing(const Row& row) const {
     const std::string text(to_text(row.plan.pricing));
-    return is_reserved(row) ? fmt::format("{} for {}", text, machine(row).reserved->words) : text;
+    if (row.plan.pricing != Pricing::reserved) return text;
+    return fmt::format("{} for {}", text, machine(row).reserved->words);
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
@@ -175,7 +173,7 @@ class Writer {
          fmt::format("{} median; with {} probability at most {}; {}{}", money(promise.median_cost),
                      probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
                      kind.is_owned ? " of depreciation, upkeep and power"
-                     : is_reserved(row)
+                     : row.plan.pricing == Pricing::reserved
                          ? " of a commitment of " + money(rate(row) * kind.reserved->term)
                          : ""));
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
