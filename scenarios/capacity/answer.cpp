@@ -163,10 +163,8 @@ class Answering {
                   {aim_of_job(), sooner, asked()});
     }
     const Pricing other =
-        made_.best->plan.pricing == Pricing::spot ? Pricing::on_demand : Pricing::spot;
-    const auto has_other = [&](const Machine& one) {
-      return other == Pricing::spot ? one.spot.has_value() : one.price.has_value();
-    };
+        made_.best->plan.pricing == Pricing::on_demand ? Pricing::spot : Pricing::on_demand;
+    const auto has_other = [&](const Machine& one) { return one.price_of(other).has_value(); };
     const bool has_own = std::ranges::any_of(job_.machines, &Machine::is_owned);
     if (std::ranges::any_of(job_.machines, has_other)) {
       add_further(other == Pricing::on_demand ? "nodes on demand only"
@@ -280,6 +278,18 @@ class Answering {
 Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
                  const Predictor& predictor) {
   return Answering(job, grid, search, predictor).answer();
+}
+
+// What a plan costs is proportional to the price.
+std::optional<MoneyPerSecond> better_below(const PlannedJob& job, const Grid& grid,
+                                           const Answer& answer, const Row& row) {
+  if (answer.aim != Aim::cheapest || !answer.best || row.plan == answer.best->plan ||
+      row.promise.probability < job.probability) {
+    return std::nullopt;
+  }
+  const Machine& machine = job.machines[grid.candidates[row.plan.candidate].setup.machine];
+  return *machine.price_of(row.plan.pricing) *
+         (answer.best->promise.limit_cost / row.promise.limit_cost);
 }
 
 }  // namespace paceline::capacity

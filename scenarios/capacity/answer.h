@@ -54,6 +54,11 @@ struct Answer {
 [[nodiscard]] Answer answer_of(const PlannedJob& job, const Grid& grid, Search& search,
                                const Predictor& predictor);
 
+// The price of a node below which a plan that meets the targets costs less at most than the best;
+// nullopt: for others, and where plans are compared by their time.
+[[nodiscard]] std::optional<MoneyPerSecond> better_below(const PlannedJob& job, const Grid& grid,
+                                                         const Answer& answer, const Row& row);
+
 // For people: "3 d 4 h", "6 h", "2 h 31 min", "46 min", "4 min 10 s"; "never" of what has no end.
 [[nodiscard]] std::string in_words(Seconds time);
 // For tables: "4.43 h", "68.9 min", "5.6 d".

@@ -36,28 +36,28 @@ namespace {
 
 class JsonOfAnswer {
  public:
-  JsonOfAnswer(std::ostream& out, const PlannedJob& job, const Grid& grid,
+  JsonOfAnswer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                const Predictor& predictor)
-      : json_(out), job_(job), grid_(grid), predictor_(predictor) {}
+      : json_(out), job_(job), grid_(grid), answer_(answer), predictor_(predictor) {}
 
-  void write(const Answer& answer) {
+  void write() {
     json_.object([&] {
       json_.put("schema", "paceline.capacity/1");
-      json_.put("complete", answer.is_complete);
+      json_.put("complete", answer_.is_complete);
       write_job();
-      put_row("best", answer.best);
-      put_row("nearest", answer.nearest);
-      put_rows("others", answer.others);
-      put_row("nearby", answer.nearby);
-      put_rows("front", answer.front);
-      put_row("may_win", answer.would_win);
-      json_.put_list("further", answer.further, [&](const Further& one) {
+      put_row("best", answer_.best);
+      put_row("nearest", answer_.nearest);
+      put_rows("others", answer_.others);
+      put_row("nearby", answer_.nearby);
+      put_rows("front", answer_.front);
+      put_row("may_win", answer_.would_win);
+      json_.put_list("further", answer_.further, [&](const Further& one) {
         json_.object([&] {
           json_.put("what", one.words);
           put_row("best", one.best);
         });
       });
-      json_.put_list("settling", answer.settling, [&](const Settling& one) {
+      json_.put_list("settling", answer_.settling, [&](const Settling& one) {
         json_.object([&] {
           put_row("plan", one.row);
           json_.put_fields(one);
@@ -70,7 +70,7 @@ class JsonOfAnswer {
         });
       });
       json_.put("machines", job_.machines.size() - grid_.left_out.size());
-      json_.put_fields(answer);
+      json_.put_fields(answer_);
     });
   }
 
@@ -98,8 +98,11 @@ class JsonOfAnswer {
     const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
     const PointOutcome& outcome = *predictor_.outcome(setup);
     const Speed speed = speed_of(outcome);
+    const auto other_price = better_below(job_, grid_, answer_, row);
     json_.object([&] {
       write_machine(job_.machines[setup.machine], setup, row.plan.pricing);
+      json_.put("better_below_per_node_hour",
+                other_price ? std::optional(other_price->value() * hour) : std::nullopt);
       json_.put("strategy", strategy.name);
       json_.put("bucket_cap", unless_empty<&PlannedJob::Strategy::bucket_cap>(strategy));
       json_.put("batch_per_gpu", setup.batch);
@@ -114,7 +117,6 @@ class JsonOfAnswer {
   }
 
   void write_machine(const Machine& machine, const Setup& setup, Pricing pricing) {
-    constexpr double hour = 3600;
     // Null where nobody says how often a node is taken away, and of nodes that are not.
     const bool may_be_taken = pricing == Pricing::spot;
     json_.put("catalogue", machine.catalogue);
@@ -124,14 +126,19 @@ class JsonOfAnswer {
     json_.put("nodes", setup.nodes);
     json_.put("gpus", gpus_of(job_, setup));
     json_.put("pricing", machine.is_owned ? "owned" : to_text(pricing));
-    json_.put("price_per_node_hour", price_of(machine, pricing).value() * hour);
+    json_.put("price_per_node_hour", machine.price_of(pricing)->value() * hour);
     json_.put("preemptions_per_s", may_be_taken ? machine.spot->preemptions_per_s : std::nullopt);
+    json_.put("reserved_for_s",
+              pricing == Pricing::reserved ? std::optional(machine.reserved->term) : std::nullopt);
     json_.put("priced_on", machine.date);
   }
+
+  static constexpr double hour = 3600;
 
   JsonWriter json_;
   const PlannedJob& job_;
   const Grid& grid_;
+  const Answer& answer_;
   const Predictor& predictor_;
 };
 
@@ -139,7 +146,7 @@ class JsonOfAnswer {
 
 void write_json(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                 const Predictor& predictor) {
-  JsonOfAnswer(out, job, grid, predictor).write(answer);
+  JsonOfAnswer(out, job, grid, answer, predictor).write();
 }
 
 }  // namespace capacity

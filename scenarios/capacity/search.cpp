@@ -54,16 +54,15 @@ Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictS
 void Search::add(std::size_t number) {
   const Candidate& candidate = grid_.candidates[number];
   const Machine& machine = job_.machines[candidate.setup.machine];
-  if (machine.price) {
-    plans_.push_back(bounded({number, Pricing::on_demand}, candidate.step_at_least, false));
+  for (const Pricing pricing : {Pricing::on_demand, Pricing::spot, Pricing::reserved}) {
+    if (!machine.price_of(pricing)) continue;
+    plans_.push_back(bounded({number, pricing}, candidate.step_at_least, false));
   }
-  if (machine.spot)
-    plans_.push_back(bounded({number, Pricing::spot}, candidate.step_at_least, false));
 }
 
 MoneyPerSecond Search::rate(const Plan& plan) const {
   const Setup& made = setup(plan);
-  return price_of(job_.machines[made.machine], plan.pricing) * made.nodes;
+  return *job_.machines[made.machine].price_of(plan.pricing) * made.nodes;
 }
 
 Losses Search::losses(const Plan& plan) const {

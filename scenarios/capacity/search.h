@@ -23,11 +23,6 @@ struct Plan {
   friend auto operator<=>(const Plan&, const Plan&) = default;
 };
 
-// Of a node. Precondition: it can be had so.
-[[nodiscard]] inline MoneyPerSecond price_of(const Machine& machine, Pricing pricing) {
-  return pricing == Pricing::spot ? machine.spot->price : *machine.price;
-}
-
 // A plan's time and cost at most, and throughput at least, each with the job's probability.
 struct Promise {
   Seconds median, limit;  // from start to finish

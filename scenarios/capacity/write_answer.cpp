@@ -122,8 +122,14 @@ class Writer {
     return fmt::format("{} of {}", counted(setup(row).nodes, "node"), name_of(row));
   }
   [[nodiscard]] std::string name_of(const Row& row) const {
-    const bool is_spot = row.plan.pricing == Pricing::spot;
-    return machine(row).full_name() + (is_spot ? ", spot" : "");
+    if (row.plan.pricing == Pricing::on_demand) return machine(row).full_name();
+    return fmt::format("{}, {}", machine(row).full_name(), pricing(row));
+  }
+  // "on demand", "reserved for 1y".
+  [[nodiscard]] std::string pricing(const Row& row) const {
+    const std::string text(to_text(row.plan.pricing));
+    if (row.plan.pricing != Pricing::reserved) return text;
+    return fmt::format("{} for {}", text, machine(row).reserved->words);
   }
 
   [[nodiscard]] std::string strategy(const Row& row) const {
@@ -140,7 +146,7 @@ class Writer {
   }
 
   [[nodiscard]] MoneyPerSecond rate(const Row& row) const {
-    return price_of(machine(row), row.plan.pricing) * setup(row).nodes;
+    return *machine(row).price_of(row.plan.pricing) * setup(row).nodes;
   }
 
   void write_plan(const Row& row) {
@@ -150,10 +156,10 @@ class Writer {
     const auto part = [&](const char* name, const std::string& text) {
       line(fmt::format("  {:<9}{}", name, text));
     };
-    const std::string paid = kind.is_owned
-                                 ? "of one's own"
-                                 : fmt::format("{}{}", to_text(row.plan.pricing),
-                                               kind.region.empty() ? "" : ", " + kind.region);
+    const std::string paid =
+        kind.is_owned
+            ? "of one's own"
+            : fmt::format("{}{}", pricing(row), kind.region.empty() ? "" : ", " + kind.region);
     part(kind.is_owned ? "use" : "rent",
          fmt::format("{} of {} ({} x {}), {}", counted(made.nodes, "node"), kind.full_name(),
                      gpus_of(job_, made), kind.device, paid));
@@ -166,7 +172,10 @@ class Writer {
     part("cost",
          fmt::format("{} median; with {} probability at most {}; {}{}", money(promise.median_cost),
                      probability(), money(promise.limit_cost), to_text(rate(row), job_.currency),
-                     kind.is_owned ? " of depreciation, upkeep and power" : ""));
+                     kind.is_owned ? " of depreciation, upkeep and power"
+                     : row.plan.pricing == Pricing::reserved
+                         ? " of a commitment of " + money(rate(row) * kind.reserved->term)
+                         : ""));
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
                               in_thousands(promise.median_throughput.value()), probability(),
                               in_thousands(promise.limit_throughput.value())));
@@ -290,18 +299,33 @@ class Writer {
     }
   }
 
+  // At which price of theirs runners-up would be chosen, and the first of another GPU at which
+  // step.
+  void add_what_changes_the_choice() {
+    std::string words;
+    bool has_steps = false;
+    for (const Row& other : answer_.others) {
+      std::string condition;
+      if (const auto price = better_below(job_, grid_, answer_, other)) {
+        condition = fmt::format(" below {} a node", to_text(*price, job_.currency));
+      }
+      if (!has_steps && machine(other).device != machine(*answer_.best).device) {
+        has_steps = true;
+        condition +=
+            fmt::format("{} if the best plan's steps take {:.0f} % longer than predicted",
+                        condition.empty() ? "" : ", or",
+                        100 * (compared(other.promise) / compared(answer_.best->promise) - 1));
+      }
+      if (condition.empty()) continue;
+      words += (words.empty() ? "" : "; ") + name_of(other) +
+               (words.empty() ? " becomes the better choice" : "") + condition;
+    }
+    remarks_.add(weight::other_machine, words);
+  }
+
   void add_sureness() {
     if (!answer_.best) return;
-    for (const Row& other : answer_.others) {
-      if (machine(other).device == machine(*answer_.best).device) continue;
-      const double margin = compared(other.promise) / compared(answer_.best->promise) - 1;
-      remarks_.add(
-          weight::other_machine,
-          fmt::format("{} becomes the better choice if the best plan's steps take {:.0f} % "
-                      "longer than predicted",
-                      name_of(other), 100 * margin));
-      break;
-    }
+    add_what_changes_the_choice();
     std::string measured;
     for (const Settling& one : answer_.settling) {
       const bool is_best = one.row.plan == answer_.best->plan;
@@ -320,16 +344,45 @@ class Writer {
     }
   }
 
-  void add_footing() {
-    std::map<std::string, std::set<std::string>> dates;
+  // Of prices: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 4 of 9 of unknown date".
+  [[nodiscard]] std::string dates() const {
+    std::set<std::string> known;
+    for (const Machine& one : job_.machines) known.insert(one.date);
+    known.erase("unknown");
+    const auto unknown = std::ranges::count(job_.machines, "unknown", &Machine::date);
+    const auto aged = [&](const std::string& date) { return date + age_of(date, today_); };
+    std::string text;
+    if (known.size() == 1) text = "of " + aged(*known.begin());
+    if (known.size() > 1) {
+      text = fmt::format("from {} to {}", aged(*known.begin()), aged(*known.rbegin()));
+    }
+    if (unknown == 0) return text;
+    return fmt::format("{}{}{} of {} of unknown date", text, text.empty() ? "" : ", ", unknown,
+                       job_.machines.size());
+  }
+
+  // Of prices of the best plan's GPU: "; l4 costs 0.7 to 1.1 USD per GPU-hour in 3 catalogues".
+  [[nodiscard]] std::string spread() const {
+    const auto& shown = answer_.best ? answer_.best : answer_.nearest;
+    if (!shown) return "";
+    const std::string& device = machine(*shown).device;
+    std::set<std::string> catalogues;
+    std::set<MoneyPerSecond> prices;
     for (const Machine& one : job_.machines) {
-      if (!one.date.empty()) dates[one.date].insert(one.catalogue);
+      const auto price = one.price_of(shown->plan.pricing);
+      if (!price || one.is_owned || one.device != device) continue;
+      catalogues.insert(one.catalogue);
+      prices.insert(*price / one.gpus_per_node);
     }
-    for (const auto& [date, catalogues] : dates) {
-      remarks_.add(weight::prices,
-                   fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
-                               date == "unknown" ? "an unknown date" : date, age_of(date, today_)));
-    }
+    if (catalogues.size() < 2) return "";
+    constexpr Seconds hour(3600);
+    return fmt::format("; {} costs {:.3g} to {:.3g} {} per GPU-hour in {} catalogues", device,
+                       (*prices.begin() * hour).value(), (*prices.rbegin() * hour).value(),
+                       job_.currency, catalogues.size());
+  }
+
+  void add_footing() {
+    remarks_.add(weight::prices, fmt::format("prices: {}{}", dates(), spread()));
     if (const auto risks = untold_risks(); !risks.empty()) {
       remarks_.add(weight::prices,
                    fmt::format("not told, so counted as risks: {}", fmt::join(risks, "; ")));

@@ -76,6 +76,18 @@ struct Spot {
   std::optional<double> preemptions_per_s;  // of a node; nullopt: nobody says
 };
 
+enum class Pricing { on_demand, spot, reserved };
+constexpr auto words_of(Pricing) {
+  return words_up_to<Pricing::reserved>("on demand", "spot", "reserved");
+}
+
+// Nodes that are paid for a whole term, used or not.
+struct Reserved {
+  MoneyPerSecond price;  // of a node
+  Seconds term;
+  std::string words;  // of the term, as the file spells it: "1y"
+};
+
 // A kind of node, rented or owned, which its catalogue describes as a scenario's `cluster` does.
 struct Machine {
   std::string catalogue, name;
@@ -84,6 +96,7 @@ struct Machine {
   bool is_owned = false;     // its price is of depreciation, upkeep and power
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
+  std::optional<Reserved> reserved;
   std::optional<std::uint32_t> at_most;  // nodes
   std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
@@ -91,6 +104,13 @@ struct Machine {
   Location where;
   std::optional<loader::Field> cluster;       // of one that was read
   std::optional<loader::Field> device_field;  // likewise; messages about it point there
+
+  // Of a node; nullopt: it cannot be had so.
+  [[nodiscard]] std::optional<MoneyPerSecond> price_of(Pricing pricing) const {
+    if (pricing == Pricing::spot) return spot ? std::optional(spot->price) : std::nullopt;
+    if (pricing == Pricing::on_demand) return price;
+    return reserved ? std::optional(reserved->price) : std::nullopt;
+  }
 
   // "aws p4d.24xlarge".
   [[nodiscard]] std::string full_name() const { return catalogue + " " + name; }

@@ -258,14 +258,21 @@ class JobReader {
   void read_pricings() {
     constexpr std::string_view both = "both";
     const auto word = file_.get<std::string_view>("pricing");
-    if (word != "spot") job_.pricings.push_back(Pricing::on_demand);
+    if (word == "reserved") job_.pricings.push_back(Pricing::reserved);
+    if (word == "on_demand" || word == both) job_.pricings.push_back(Pricing::on_demand);
     if (word == "spot" || word == both) job_.pricings.push_back(Pricing::spot);
   }
 
   void read_catalogues() {
+    const auto given = file_.field("catalogue");
+    auto catalogues = given ? elements_of(*given) : std::vector<Field>();
+    for (const ShippedFile& one : shipped_catalogues()) {
+      if (given) break;
+      catalogues.emplace_back(document_, loader::Node(std::string(one.name)), "catalogue");
+    }
     std::set<std::string> names;
     std::vector<Machine> all;
-    for (const Field& field : fields_of(file_, "catalogue")) {
+    for (const Field& field : catalogues) {
       auto catalogue = loader::load_catalogue(field, prices_);
       if (!names.insert(catalogue.name).second) {
         field.fail(fmt::format("is named {}, as another one is", catalogue.name),
@@ -286,8 +293,7 @@ class JobReader {
     limits.finish();
     const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
       return std::ranges::any_of(job_.pricings, [&](Pricing pricing) {
-        return machine.is_owned ||
-               (pricing == Pricing::spot ? machine.spot.has_value() : machine.price.has_value());
+        return machine.is_owned || machine.price_of(pricing);
       });
     });
     if (has_price) return;

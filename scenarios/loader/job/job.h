@@ -40,9 +40,6 @@ struct Overheads {
   std::optional<Seconds> mtbf_per_node;  // mean time between failures
 };
 
-enum class Pricing { on_demand, spot };
-constexpr auto words_of(Pricing) { return words_up_to<Pricing::spot>("on demand", "spot"); }
-
 // A job that somebody wants done, and the machines that it could be done on.
 class PlannedJob {
  public:

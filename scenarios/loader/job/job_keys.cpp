@@ -97,7 +97,7 @@ constexpr std::array measured_on_table{
         "rows of another one than the workload's are left out", "amp"},
 };
 
-constexpr std::array<std::string_view, 3> pricing_words{"on_demand", "spot", "both"};
+constexpr std::array<std::string_view, 4> pricing_words{"on_demand", "spot", "both", "reserved"};
 
 // The keys of a scenario's section that a job does not say elsewhere.
 std::vector<Key> left_to(std::span<const Key> keys, std::span<const SaidElsewhere> elsewhere) {
@@ -166,7 +166,7 @@ constexpr std::array job_file_table{
     Key{"bucket_caps", Structure{"a list of sizes", rows<sizes_forms>}, "[25MiB, 100MiB]",
         "to consider, for strategies that have the key `bucket_cap`", "[25MiB]"},
     Key{"catalogue", Structure{"a list of names, or files", rows<catalogues_forms>},
-        "[aws, azure, gcp, oci]",
+        "all shipped ones",
         "of machines: shipped ones, or files of schema `paceline.catalogue/1` beside the job",
         "[aws, my-machines.yaml]"},
     Key{"pricing", OneOf{pricing_words}, std::uint64_t{0},

@@ -19,6 +19,9 @@ namespace {
 
 constexpr Text price_of_time{.what = "a price of time", .pattern = price_of_time_pattern};
 
+constexpr Text date{.what = "a date, or unknown",
+                    .pattern = "^([0-9]{4}-[01][0-9]-[0-3][0-9]|unknown)$"};
+
 constexpr std::array machines_forms{Form{Map{machine_keys}, Form::Of::list}};
 
 std::span<const Key> nodes_keys() {
@@ -38,9 +41,7 @@ constexpr std::array catalogue_table{
     schema_key("paceline.catalogue/1"),
     Key{"name", Text{"text"}, required, "what reports call it", "ours"},
     Key{"source", Text{"text"}, required, "where its prices are from", "the invoice of March"},
-    Key{"date",
-        Text{.what = "a date, or unknown", .pattern = "^([0-9]{4}-[01][0-9]-[0-3][0-9]|unknown)$"},
-        required, "when they were, by the source's own word", "2026-11-26"},
+    Key{"date", date, required, "when they were, by the source's own word", "2026-11-26"},
     Key{"machines", Structure{"a list of maps", rows<machines_forms>}, required,
         "kinds of nodes that can be had",
         "[{name: ours, cluster: {preset: dgx-a100}, price: 20 USD/h}]"},
@@ -63,6 +64,12 @@ constexpr std::array owned_table{
         {"power"}},
 };
 
+constexpr std::array reserved_table{
+    Key{"price", price_of_time, required, "of a node", "14 USD/h"},
+    Key{"term", Time{.above_zero = true, .is_long = true}, required,
+        "which is paid as a whole, used or not", "1y"},
+};
+
 constexpr std::array machine_table{
     Key{"name", Text{"text"}, required,
         "what its seller calls it; with its `region` it stands once in a catalogue",
@@ -78,9 +85,17 @@ constexpr std::array machine_table{
     Key{"price", price_of_time, "none", "of a node, on demand", "21.96 USD/h"},
     Key{"spot", Structure{"a price of time, or a map", rows<spot_forms>}, "none",
         "of a node that may be taken away at any time", "6.29 USD/h"},
+    Key{"reserved", Map{rows<reserved_table>}, "", "of a node that one commits to for a term"},
     Key{"owned", Map{rows<owned_table>}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
+    Key{"source", Text{"text"}, "the catalogue's", "where its prices are from, if elsewhere"},
+    Key{"date",
+        date,
+        required,
+        "when they were, by that source's own word",
+        "2026-11-26",
+        {"source"}},
     Key{"at_most", Count{1, 1'000'000}, "any number",
         "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
@@ -152,8 +167,8 @@ MoneyPerSecond read_owned(Section section, Prices& prices) {
 
 void read_prices(Section& section, Prices& prices, Machine& machine) {
   const auto price = section.field("price"), spot = section.field("spot"),
-             owned = section.field("owned");
-  if (!price && !spot && !owned) {
+             owned = section.field("owned"), reserved = section.field("reserved");
+  if (!price && !spot && !owned && !reserved) {
     throw InputError(
         section.location(), fmt::format("machine \"{:.60}\" has no price", machine.name),
         "write price: 21.96 USD/h, spot: 6.29 USD/h or owned: {price: 42000 USD, ...}");
@@ -161,6 +176,12 @@ void read_prices(Section& section, Prices& prices, Machine& machine) {
   if (price && owned) price->fail("stands beside owned", "keep one of them");
   if (price) machine.price = prices.of_time(*price);
   if (spot) machine.spot = read_spot(section, *spot, prices);
+  if (reserved) {
+    Section terms = section.below("reserved");
+    machine.reserved = {prices.of_time(terms.require("price")), terms.get<Seconds>("term"),
+                        terms.require("term").text()};
+    terms.finish();
+  }
   if (!owned) return;
   machine.is_owned = true;
   machine.price = read_owned(section.below("owned"), prices);
@@ -197,6 +218,10 @@ Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
   machine.region = section.text("region");
   machine.area = section.text("area");
   machine.at_most = section.find<std::uint32_t>("at_most");
+  if (const auto source = section.field("source")) {
+    machine.source = source->text();
+    machine.date = read_date(section.require("date"));
+  }
   read_prices(section, prices, machine);
   read_nodes(section, machine);
   section.finish();

@@ -1,5 +1,6 @@
 // paceline capacity, as a planner runs it.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 
 #include "tests/scenarios/process.h"
 #include "tests/scenarios/refused.h"
+#include "tests/scenarios/small_scenario.h"
 
 namespace paceline {
 namespace capacity_test {
@@ -76,7 +78,7 @@ TEST_F(Capacity, SaysWhatToRentForHowMuchAndHowSureThatIs) {
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.err, "");
   for (const char* part :
-       {"rent ", "train ", "time ", "cost ", "% of meeting the target", "small of 2026-01-31",
+       {"rent ", "train ", "time ", "cost ", "% of meeting the target", "prices: of 2026-01-31 (",
         "days old", "no other of the grid can be better"}) {
     EXPECT_NE(made.out.find(part), std::string::npos) << part << '\n' << made.out;
   }
@@ -99,6 +101,43 @@ TEST_F(Capacity, KeepsItsPromisesInItsFigures) {
     time = row.at("time_s_limit");
     cost = row.at("cost_limit");
   }
+}
+
+TEST_F(Capacity, SaysBelowWhichPriceARunnerUpBecomesTheBest) {
+  const json made = answer();
+  EXPECT_EQ(made.at("best").at("machine"), "slow");
+  EXPECT_TRUE(made.at("best").at("better_below_per_node_hour").is_null());
+  const double price = made.at("others").at(0).at("better_below_per_node_hour");
+  EXPECT_NE(answered().out.find(fmt::format(
+                "small quick becomes the better choice below {:.2f} USD/h a node, or if", price)),
+            std::string::npos)
+      << answered().out;
+  for (const bool is_below : {false, true}) {
+    const std::string text = fmt::format("{} USD/h", price * (is_below ? 0.999 : 1.001));
+    folder_.write("small.yaml", test::changed(catalogue, "5 USD/h", text));
+    EXPECT_EQ(answer().at("best").at("machine"), is_below ? "quick" : "slow");
+  }
+}
+
+// 1 USD/h for two GPUs of the first catalogue, 3 for four of the second.
+TEST_F(Capacity, SaysHowOldPricesAreAndHowFarApart) {
+  folder_.write("other.yaml", R"(schema: paceline.catalogue/1
+name: other
+source: a test
+date: unknown
+machines:
+  - {name: four, device: tesla-t4, cluster: {preset: peer-pcie-8, gpus_per_node: 4}, price: 3 USD/h}
+  - {name: one, device: rtx-4090, cluster: {preset: flat}, price: 3 USD/h, source: an offer, date: 2026-02-28}
+)");
+  const Ended made = answered({"--assumptions", "--set", "catalogue=[small.yaml, other.yaml]"});
+  const std::size_t at = made.out.find("prices: from 2026-01-31 (");
+  ASSERT_NE(at, std::string::npos) << made.out;
+  const std::string line = made.out.substr(at, made.out.find('\n', at) - at);
+  EXPECT_NE(line.find(") to 2026-02-28 ("), std::string::npos) << line;
+  EXPECT_NE(line.find("), 1 of 4 of unknown date; tesla-t4 costs 0.5 to 0.75 USD per GPU-hour in 2 "
+                      "catalogues"),
+            std::string::npos)
+      << line;
 }
 
 TEST_F(Capacity, IsTheSameWithAnyNumberOfThreads) {
@@ -139,6 +178,27 @@ TEST_F(Capacity, TakesSpotNodesOnlyWhereThatIsAskedFor) {
   const json spot = answer({"pricing=spot", "overheads={checkpoint: {every: 10min, takes: 10s}}"});
   EXPECT_EQ(spot.at("best").at("pricing"), "spot");
   EXPECT_EQ(spot.at("best").at("machine"), "slow");
+}
+
+// A term of 1 y is 8,766 h of nodes at 2 USD.
+TEST_F(Capacity, TakesReservedNodesWhereThatIsAskedForAndSaysWhatOneCommitsTo) {
+  folder_.write("small.yaml",
+                test::changed(catalogue, "price: 5 USD/h",
+                              "price: 5 USD/h\n    reserved: {price: 2 USD/h, term: 1y}"));
+  EXPECT_EQ(answer().at("best").at("pricing"), "on demand");
+  EXPECT_TRUE(answer().at("best").at("reserved_for_s").is_null());
+  const json best = answer({"pricing=reserved"}).at("best");
+  EXPECT_EQ(best.at("pricing"), "reserved");
+  EXPECT_EQ(best.at("machine"), "quick");
+  EXPECT_EQ(best.at("reserved_for_s"), 31557600);
+  EXPECT_EQ(best.at("price_per_node_hour"), 2);
+  EXPECT_NEAR(best.at("cost"),
+              best.at("nodes").get<double>() * 2 * best.at("time_s").get<double>() / 3600, 1e-9);
+  const std::string text = answered({"--set", "pricing=reserved"}).out;
+  EXPECT_NE(text.find("1 node of small quick (2 x a100-sxm4-40gb), reserved for 1y"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2.00 USD/h of a commitment of 17,532 USD"), std::string::npos) << text;
 }
 
 TEST_F(Capacity, TakesMachinesOfOnesOwnWhateverIsRented) {

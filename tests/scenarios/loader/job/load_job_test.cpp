@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -131,6 +133,23 @@ TEST(LoadJob, ReadsTheMachinesOfItsCatalogues) {
   EXPECT_FALSE(ours.at_most);
   EXPECT_EQ(ours.device, "v100-sxm2-16gb");
   EXPECT_NEAR(3600 * ours.price->value(), 2.05339, 1e-5);
+}
+
+TEST(LoadJob, TakesAMachinesOwnSourceAndDate) {
+  const PlannedJob job =
+      job_of(small_job, changed(small_catalogue, "price: 40 USD/h",
+                                "price: 40 USD/h\n    source: an offer\n    date: unknown"));
+  EXPECT_EQ(job.machines[0].source, "made up");
+  EXPECT_EQ(job.machines[1].source, "an offer");
+  EXPECT_EQ(job.machines[1].date, "unknown");
+}
+
+TEST(LoadJob, TakesAllShippedCataloguesWhereItNamesNone) {
+  const PlannedJob job = job_of(changed(small_job, "catalogue: [small.yaml]\n", ""));
+  std::set<std::string_view> named, shipped;
+  for (const Machine& one : job.machines) named.insert(one.catalogue);
+  for (const ShippedFile& one : shipped_catalogues()) shipped.insert(one.name);
+  EXPECT_EQ(named, shipped);
 }
 
 // 35,064 a lifetime of four years of 8,766 hours are 1 an hour; 5 % of the price a year 1,753.20 in
