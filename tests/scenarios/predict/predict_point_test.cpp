@@ -121,6 +121,39 @@ TEST(Interval, IsAsWideAsTheClassOfItsBox) {
 }
 
 // Hosts of 25 Gb/s of one's own; where what they move was measured, the step is the same and surer.
+// Where calls begin to take as long as compute, both must be shorter for a shorter step: the lower
+// end is nearer to the median there, and both ends go on evenly all the same.
+TEST(Interval, OfAShardedModelHasEndsThatGoOnEvenlyWithGpus) {
+  constexpr const char* sharded = R"(
+schema: paceline/1
+name: sharded
+cluster: {preset: aws-p4d-24xlarge}
+workload: {model: llama-2-7b, batch_per_gpu: 1, precision: bf16, sequence: 4096, fused_attention: true}
+training: {strategy: fsdp, wrap: blocks, optimizer: {kind: adam}, activation_checkpointing: blocks}
+simulation: {fidelity: folded}
+gpus: 256
+)";
+  const test::Folder folder;
+  const std::string path = folder.write("scenario.yaml", sharded);
+  std::optional<Interval> before;
+  double gpus_before = 0;
+  for (const int gpus : {400, 512, 640, 800, 1024, 1280, 1600, 2048}) {
+    const auto file = ScenarioFile::read(path, {{"gpus", std::to_string(gpus)}});
+    const Interval here = run_scenario(file, {}).front().predicted->interval;
+    if (before) {
+      // Other numbers of nodes have other trees and rings.
+      constexpr double least = 0.97;
+      const double most = gpus / gpus_before;
+      for (const double longer : {here.low / before->low, here.high / before->high}) {
+        EXPECT_GE(longer, least) << gpus;
+        EXPECT_LE(longer, most) << gpus;
+      }
+    }
+    before = here;
+    gpus_before = gpus;
+  }
+}
+
 TEST(Interval, IsNarrowerWhereHostsWereMeasured) {
   const std::vector<ScenarioFile::Setting> hosts{{"cluster.network.bandwidth", "25Gbps"},
                                                  {"cluster.network.transport", "tcp"},
