@@ -135,11 +135,11 @@ gpus: 256
 )";
   const test::Folder folder;
   const std::string path = folder.write("scenario.yaml", sharded);
-  std::optional<Interval> before;
+  std::optional<StepInterval> before;
   double gpus_before = 0;
   for (const int gpus : {400, 512, 640, 800, 1024, 1280, 1600, 2048}) {
     const auto file = ScenarioFile::read(path, {{"gpus", std::to_string(gpus)}});
-    const Interval here = run_scenario(file, {}).front().predicted->interval;
+    const StepInterval here = run_scenario(file, {}).front().predicted->interval;
     if (before) {
       // Other numbers of nodes have other trees and rings.
       constexpr double least = 0.97;
