@@ -11,6 +11,7 @@
 
 #include "models/text/number.h"
 #include "scenarios/capacity/bounds.h"
+#include "scenarios/capacity/search.h"
 #include "scenarios/errors.h"
 #include "scenarios/process/stop_request.h"
 
@@ -104,7 +105,8 @@ class OfMachine {
   }
 
   [[nodiscard]] Candidate bounded(const Setup& setup) {
-    return {setup, step_at_least(of_size(setup), priors_, job_.probability)};
+    return {setup, std::max(step_at_least(of_size(setup), priors_, job_.probability),
+                            input_of(job_, setup).within(job_.probability))};
   }
 
   // Of a GPU and pass, and passes, that training tolerates on so many GPUs; ascending.

@@ -30,7 +30,7 @@ struct Setup {
 // A setup that fits into its GPUs' memory, with a lower bound of its step.
 struct Candidate {
   Setup setup;
-  // With the job's probability; no prediction is below it (bounds.h).
+  // With the job's probability; no prediction is below it (bounds.h), nor its input.
   Seconds step_at_least;
 };
 

@@ -27,7 +27,8 @@ std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setup
   for_each(setups.size(), options_.jobs, [&](std::size_t i) { made[i] = predicted(setups[i]); });
   std::vector<std::optional<Speed>> speeds;
   for (std::size_t i = 0; i < setups.size(); ++i) {
-    speeds.push_back(made[i].outcome ? std::optional(speed_of(*made[i].outcome)) : std::nullopt);
+    const auto& outcome = made[i].outcome;
+    speeds.push_back(outcome ? std::optional(speed_of(job_, setups[i], *outcome)) : std::nullopt);
     if (first_refusal_.empty()) first_refusal_ = made[i].refusal;
     known_.emplace_back(setups[i], std::move(made[i]));
   }
@@ -103,11 +104,15 @@ const PointOutcome* Predictor::outcome(const Setup& setup) const {
   return found->second.outcome ? &*found->second.outcome : nullptr;
 }
 
-Speed speed_of(const PointOutcome& outcome) {
+Speed speed_of(const PlannedJob& job, const Setup& setup, const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
   const Seconds step = predicted.totals.step;
-  return {step, std::log(predicted.interval.low / step), std::log(predicted.interval.high / step),
-          uncertain::freedom, outcome.samples_per_step};
+  return {step,
+          std::log(predicted.interval.low / step),
+          std::log(predicted.interval.high / step),
+          uncertain::freedom,
+          outcome.samples_per_step,
+          input_of(job, setup)};
 }
 
 }  // namespace paceline::capacity

@@ -72,18 +72,53 @@ bool meets(const Wanted& wanted, Seconds time, Money cost, SamplesPerSecond thro
 
 }  // namespace
 
-Seconds Speed::step_within(double probability) const {
+Seconds UncertainTime::within(double probability) const {
   const double at = stats::student_quantile(probability, degrees);
   const double end = stats::student_quantile(end_of_interval, degrees);
-  return step * std::exp(at / end * (at > 0 ? high : -low));
+  return likeliest * std::exp(at / end * (at > 0 ? high : -low));
 }
 
-double Speed::probability_within(Seconds within) const {
-  const double moved = std::log(within / step);
+double UncertainTime::probability_within(Seconds time) const {
+  if (likeliest <= Seconds(0)) return 1;
+  const double moved = std::log(time / likeliest);
   const double side = moved > 0 ? high : -low;
   if (side <= 0) return moved >= 0 ? 1 : 0;
   const double end = stats::student_quantile(end_of_interval, degrees);
   return stats::student_below(moved / side * end, degrees);
+}
+
+InputTime input_of(const PlannedJob& job, const Setup& setup) {
+  const Machine& machine = job.machines[setup.machine];
+  const double samples = samples_per_step(job, setup) / setup.nodes;
+  InputTime time;
+  if (job.input.per_core && machine.vcpus) {
+    const double spread = std::log(job.input.factor);
+    const double cores = *machine.vcpus / vcpus_per_core;
+    time.cpus = {Seconds(samples / (job.input.per_core->value() * cores)), -spread, spread};
+  }
+  if (job.input.bytes && machine.disk) time.disk = *job.input.bytes / *machine.disk * samples;
+  return time;
+}
+
+double Speed::probability_within(Seconds within) const {
+  if (within < input.disk) return 0;
+  return alone().probability_within(within) * input.cpus.probability_within(within);
+}
+
+Seconds Speed::step_within(double probability) const {
+  const auto longer = [&](double each) {
+    return std::max(alone().within(each), input.within(each));
+  };
+  Seconds least = longer(probability);
+  if (input.cpus.high <= 0) return least;
+  // Where both keep it with half of what may be missed, their product does.
+  Seconds most = longer((1 + probability) / 2);
+  constexpr double close = 1e-12;
+  while (most - least > most * close) {
+    const Seconds middle = (least + most) / 2.0;
+    (probability_within(middle) < probability ? least : most) = middle;
+  }
+  return most;
 }
 
 Losses Losses::of(const Overheads& overheads, std::uint32_t nodes,
@@ -107,8 +142,11 @@ Losses Losses::of(const Overheads& overheads, std::uint32_t nodes,
 }
 
 Finish::Finish(const Speed& speed, double samples, const Losses& losses)
-    : speed_(speed), steps_(std::ceil(samples / speed.samples_per_step)), losses_(losses) {
-  const Seconds work = speed_.step * steps_;
+    : speed_(speed),
+      step_(speed.step_within(0.5)),
+      steps_(std::ceil(samples / speed.samples_per_step)),
+      losses_(losses) {
+  const Seconds work = step_ * steps_;
   const bool has_checkpoints = losses.segment > Seconds(0);
   const Seconds segment = has_checkpoints ? std::min(losses.segment, work) : work;
   const Seconds takes = has_checkpoints && losses.segment < work ? losses.takes : Seconds(0);
@@ -180,7 +218,7 @@ Seconds Finish::within(double probability) const {
   return high;
 }
 
-Seconds Finish::expected() const { return losses_.start + speed_.step * (steps_ * expected_); }
+Seconds Finish::expected() const { return losses_.start + step_ * (steps_ * expected_); }
 
 Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictSetups predict)
     : job_(job), grid_(grid), tighten_(std::move(tighten)), predict_(std::move(predict)) {
@@ -266,7 +304,7 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   made.median_cost = cost_of(price, made.median);
   made.limit_cost = cost_of(price, made.limit);
   const double samples = speed->samples_per_step;
-  made.median_throughput = SamplesPerSecond(samples / speed->step.value());
+  made.median_throughput = SamplesPerSecond(samples / speed->step_within(0.5).value());
   made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
   // What has no end meets none.
   made.probability = std::isfinite(made.median.value()) ? 1 : 0;

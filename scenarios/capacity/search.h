@@ -15,13 +15,41 @@
 
 namespace paceline::capacity {
 
-// A step's time. Its logarithm is Student's, with its own scale on either side of the likeliest.
-struct Speed {
-  Seconds step;              // likeliest
+// A time whose logarithm is Student's, with its own scale on either side of the likeliest.
+struct UncertainTime {
+  Seconds likeliest;
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
   double degrees = uncertain::freedom;
-  double samples_per_step = 1;
 
+  [[nodiscard]] Seconds within(double probability) const;
+  [[nodiscard]] double probability_within(Seconds time) const;
+};
+
+// How long a node takes to get a step's samples ready, beside the step before; 0: not counted.
+struct InputTime {
+  UncertainTime cpus = {};
+  Seconds disk = {};
+
+  [[nodiscard]] Seconds within(double probability) const {
+    return std::max(cpus.within(probability), disk);
+  }
+};
+[[nodiscard]] InputTime input_of(const PlannedJob& job, const Setup& setup);
+
+// A step's time: the longer of what GPUs and links take and of its input, which know nothing of
+// each other.
+struct Speed {
+  Seconds step;  // likeliest, as UncertainTime has it, without input
+  double low = 0, high = 0;
+  double degrees = uncertain::freedom;
+  double samples_per_step = 1;
+  InputTime input = {};
+
+  // Without its input.
+  [[nodiscard]] UncertainTime alone() const { return {step, low, high, degrees}; }
+  [[nodiscard]] bool is_bound_by_cpus() const {
+    return input.cpus.likeliest > std::max(step, input.disk);
+  }
   // The time that the step does not exceed with that probability.
   [[nodiscard]] Seconds step_within(double probability) const;
   // The probability that it takes no more.
@@ -79,6 +107,7 @@ class Finish {
   [[nodiscard]] Seconds lossless(Seconds step) const;
 
   Speed speed_;
+  Seconds step_;  // median
   double steps_;
   Losses losses_;
   double stretch_ = 1;   // by checkpoints alone

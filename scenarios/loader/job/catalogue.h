@@ -85,6 +85,8 @@ struct Machine {
   std::optional<MoneyPerSecond> price;  // of a node, on demand, or owned
   std::optional<Spot> spot;
   std::optional<std::uint32_t> at_most;  // nodes
+  std::optional<std::uint32_t> vcpus;    // of a node; nullopt: nobody tells
+  std::optional<BytesPerSecond> disk;    // that a node reads samples with
   std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
   Location where;

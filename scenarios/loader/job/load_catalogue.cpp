@@ -81,6 +81,9 @@ constexpr std::array machine_table{
     Key{"owned", Map{rows<owned_table>}, "",
         "of a node of one's own, in place of `price`: (price (1 / lifetime + upkeep)) / in_use + "
         "power x electricity"},
+    Key{"vcpus", Count{1, 1'000'000}, "not known", "of a node: threads of its CPUs, two a core",
+        "96"},
+    Key{"disk", Bandwidth{}, "not counted", "at which a node reads samples", "2GBps"},
     Key{"at_most", Count{1, 1'000'000}, "any number",
         "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
@@ -197,6 +200,8 @@ Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
   machine.region = section.text("region");
   machine.area = section.text("area");
   machine.at_most = section.find<std::uint32_t>("at_most");
+  machine.vcpus = section.find<std::uint32_t>("vcpus");
+  machine.disk = section.find<BytesPerSecond>("disk");
   read_prices(section, prices, machine);
   read_nodes(section, machine);
   section.finish();
