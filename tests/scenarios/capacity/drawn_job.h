@@ -38,6 +38,11 @@ class JobDrawer {
     if (one_in(4)) made.job += fmt::format(", gpus: {}", one_of<int>({4, 8, 12, 30, 64}));
     if (one_in(3)) made.job += ", regions: [us]";
     made.job += "}\n" + overheads();
+    if (one_in(3)) {
+      made.job += fmt::format(
+          "input: {}\n",
+          one_of<const char*>({"{kind: none}", "{per_core: 120 samples/s}", "{bytes: 40kB}"}));
+    }
     made.job += fmt::format("pricing: {}\n", one_of<const char*>({"on_demand", "spot", "both"}));
     return made;
   }
@@ -82,6 +87,8 @@ class JobDrawer {
         text += fmt::format("  - {{{}, region: {}-{}, area: {}, {}", machine, area, region, area,
                             prices(is_first));
         if (one_in(5)) text += fmt::format(", at_most: {}", between(1, 5));
+        if (one_in(2)) text += fmt::format(", vcpus: {}", one_of<int>({8, 32, 96}));
+        if (one_in(6)) text += fmt::format(", disk: {}MBps", one_of<int>({100, 400}));
         text += "}\n";
       }
     }
