@@ -99,7 +99,7 @@ TEST(Step, WaitsForWhatANodeGetsReady) {
     const auto outcome = outcomes_of(std::string(small_scenario), slow).front();
     EXPECT_NEAR(outcome.predicted->totals.step.value(), 16e-3, 1e-12);
     EXPECT_NEAR(outcome.predicted->interval.low.value(), 16e-3, 1e-12);
-    EXPECT_EQ(losses_of(outcome).parts.front().kind, LossKind::input);
+    EXPECT_EQ(outcome.losses->parts.front().kind, LossKind::input);
     expect_equal(totals_of(with(fidelity, {{"workload.input_rate", "10000 samples/s"}})),
                  totals_of(fidelity), 1e-12);
   }
