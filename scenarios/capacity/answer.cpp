@@ -8,7 +8,6 @@
 
 #include "models/uncertain/next.h"
 #include "scenarios/errors.h"
-#include "scenarios/predict/evidence.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::capacity {
@@ -97,11 +96,7 @@ class Answering {
   }
 
   std::optional<Row> find(const Wanted& wanted) { return row_of(search_.best(wanted)); }
-  std::optional<Row> refined(const Wanted& wanted) {
-    const uncertain::Belief belief = unconditioned_belief();
-    return row_of(search_.refined_best(
-        wanted, [&](const Setup& setup) { return candidate_of(job_, belief.priors(), setup); }));
-  }
+  std::optional<Row> refined(const Wanted& wanted) { return row_of(search_.refined_best(wanted)); }
 
   std::optional<Row> row_of(const std::optional<Plan>& plan) {
     if (!plan) return std::nullopt;

@@ -11,7 +11,6 @@
 
 #include "models/text/number.h"
 #include "scenarios/capacity/bounds.h"
-#include "scenarios/capacity/search.h"
 #include "scenarios/errors.h"
 #include "scenarios/process/stop_request.h"
 
@@ -33,33 +32,44 @@ std::string reason_of(const InputError& error) {
   return text.starts_with(place) ? text.substr(place.size()) : text;
 }
 
-// One machine's setups. What a scenario says but for its nodes is loaded once.
-class OfMachine {
+std::uint32_t nodes_most(const PlannedJob& job, const Machine& machine) {
+  std::uint32_t most = job.nodes_at_most;
+  if (machine.at_most) most = std::min(most, *machine.at_most);
+  if (job.gpus_at_most) most = std::min(most, *job.gpus_at_most / machine.gpus_per_node);
+  return most;
+}
+
+}  // namespace
+
+// The setups of machines of the same hardware, of which `machine` is the first. What a scenario
+// says but for its nodes is loaded once.
+class OfHardware {
  public:
-  OfMachine(const PlannedJob& job, std::size_t machine, const uncertain::Priors& priors)
+  OfHardware(const PlannedJob& job, std::size_t machine, const uncertain::Priors& priors)
       : job_(job), number_(machine), machine_(job.machines[machine]), priors_(priors) {}
 
-  void add_to(std::vector<Candidate>& candidates) {
-    for (const std::uint32_t nodes : node_counts(nodes_most())) {
-      for (std::size_t strategy = 0; strategy < job_.strategies.size(); ++strategy) {
-        StopRequest::check();
-        for (const Setup& setup : setups(nodes, strategy)) {
-          candidates.push_back(bounded(setup));
-        }
-      }
+  [[nodiscard]] const std::vector<Candidate>& on(std::uint32_t nodes) {
+    const auto [at, is_new] = by_nodes_.try_emplace(nodes);
+    if (!is_new) return at->second;
+    for (std::size_t strategy = 0; strategy < job_.strategies.size(); ++strategy) {
+      StopRequest::check();
+      for (const Setup& setup : setups(nodes, strategy)) at->second.push_back(bounded(setup));
     }
+    return at->second;
   }
 
+  // Nullopt: the job does not allow it, or it does not fit.
   [[nodiscard]] std::optional<Candidate> candidate(const Setup& setup) {
     const Batches& limits = job_.batches;
     const auto samples = static_cast<std::uint64_t>(samples_per_step(job_, setup));
-    const bool is_allowed = setup.nodes <= nodes_most() &&
+    const bool is_allowed = setup.nodes <= nodes_most(job_, job_.machines[setup.machine]) &&
                             setup.batch <= limits.per_gpu_at_most.value_or(batch_most) &&
                             setup.batch == limits.per_gpu_exactly.value_or(setup.batch) &&
                             samples <= limits.global_at_most.value_or(samples) &&
                             (limits.global_exactly ? samples == *limits.global_exactly
                                                    : setup.passes <= limits.accumulation_at_most);
-    return is_allowed && fits(setup) ? std::optional(bounded(setup)) : std::nullopt;
+    if (!is_allowed || !fits(setup)) return std::nullopt;
+    return bounded(setup);
   }
 
   // Precondition: a setup fits.
@@ -70,7 +80,7 @@ class OfMachine {
     const topology::Network& network = scenario.cluster.network;
     MachineWords words;
     words.speed_is_modelled = scenario.compute_ratio > compute_of_other_batch;
-    if (nodes_most() < 2 || network.bandwidth <= BytesPerSecond(0)) return words;
+    if (network.bandwidth <= BytesPerSecond(0)) return words;
     words.network_kind = to_upper(to_text(network.transport));
     return words;
   }
@@ -78,7 +88,6 @@ class OfMachine {
   // Why the last setup did not fit, if any did not.
   [[nodiscard]] const std::optional<InputError>& refused() const { return refused_; }
   [[nodiscard]] const std::string& too_large() const { return too_large_; }
-  [[nodiscard]] bool is_within_limits() const { return nodes_most() > 0; }
 
  private:
   struct Load {
@@ -86,13 +95,6 @@ class OfMachine {
     std::uint32_t batch, passes;
     auto operator<=>(const Load&) const = default;
   };
-
-  [[nodiscard]] std::uint32_t nodes_most() const {
-    std::uint32_t most = job_.nodes_at_most;
-    if (machine_.at_most) most = std::min(most, *machine_.at_most);
-    if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine_.gpus_per_node);
-    return most;
-  }
 
   [[nodiscard]] std::vector<Setup> setups(std::uint32_t nodes, std::size_t strategy) {
     std::vector<Setup> fitting;
@@ -105,8 +107,7 @@ class OfMachine {
   }
 
   [[nodiscard]] Candidate bounded(const Setup& setup) {
-    return {setup, std::max(step_at_least(of_size(setup), priors_, job_.probability),
-                            input_of(job_, setup).within(job_.probability))};
+    return {setup, step_at_least(of_size(setup), priors_, job_.probability)};
   }
 
   // Of a GPU and pass, and passes, that training tolerates on so many GPUs; ascending.
@@ -215,12 +216,15 @@ class OfMachine {
   const PlannedJob& job_;
   std::size_t number_;
   const Machine& machine_;
-  const uncertain::Priors& priors_;
+  const uncertain::Priors priors_;
+  std::map<std::uint32_t, std::vector<Candidate>> by_nodes_;
   std::map<Load, std::shared_ptr<Scenario>> loads_;
   std::optional<InputError> refused_;
   std::string too_large_;  // the least that was tried
   double least_taken_ = 0;
 };
+
+namespace {
 
 struct NoFit {
   std::string why, hint;
@@ -228,8 +232,8 @@ struct NoFit {
 };
 
 // Precondition: no setup of the machine fits.
-NoFit why_none_fits(const Machine& machine, const OfMachine& setups,
-                    const std::vector<PlannedJob::Strategy>& strategies) {
+NoFit why_none_fits(const PlannedJob& job, const Machine& machine, const OfHardware& setups) {
+  const auto& strategies = job.strategies;
   if (!setups.too_large().empty()) {
     const bool is_shared =
         std::ranges::find(strategies, "fsdp", &PlannedJob::Strategy::name) != strategies.end();
@@ -240,7 +244,7 @@ NoFit why_none_fits(const Machine& machine, const OfMachine& setups,
             std::nullopt};
   }
   if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
-  if (!setups.is_within_limits()) {
+  if (nodes_most(job, machine) == 0) {
     return {fmt::format("a node has {} GPUs, and limits.gpus allows fewer", machine.gpus_per_node),
             "allow more GPUs", std::nullopt};
   }
@@ -286,13 +290,24 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
   Grid grid;
   std::optional<NoFit> first;
   for (std::size_t machine = 0; machine < job.machines.size(); ++machine) {
-    OfMachine setups(job, machine, priors);
+    const std::size_t first_of_it = job.machines[machine].hardware;
+    grid.hardware.push_back(first_of_it < machine
+                                ? grid.hardware[first_of_it]
+                                : std::make_shared<OfHardware>(job, machine, priors));
+    OfHardware& setups = *grid.hardware.back();
     const std::size_t before = grid.candidates.size();
-    setups.add_to(grid.candidates);
+    const std::uint32_t most = nodes_most(job, job.machines[machine]);
+    for (const std::uint32_t nodes : node_counts(most)) {
+      for (Candidate candidate : setups.on(nodes)) {
+        candidate.setup.machine = machine;
+        grid.candidates.push_back(candidate);
+      }
+    }
     const bool fits = grid.candidates.size() > before;
     grid.machines.push_back(fits ? setups.words() : MachineWords{});
+    if (most < 2) grid.machines.back().network_kind.clear();
     if (fits) continue;
-    NoFit none = why_none_fits(job.machines[machine], setups, job.strategies);
+    NoFit none = why_none_fits(job, job.machines[machine], setups);
     grid.left_out.push_back({machine, none.why});
     if (!first || (!first->refusal && none.refusal)) first = std::move(none);
   }
@@ -304,9 +319,8 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
                    first->hint);
 }
 
-std::optional<Candidate> candidate_of(const PlannedJob& job, const uncertain::Priors& priors,
-                                      const Setup& setup) {
-  return OfMachine(job, setup.machine, priors).candidate(setup);
+std::optional<Candidate> Grid::candidate(const Setup& setup) const {
+  return hardware[setup.machine]->candidate(setup);
 }
 
 }  // namespace paceline::capacity

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@ struct Setup {
   std::uint32_t batch = 1;   // of a GPU and pass
   std::uint32_t passes = 1;  // a step
 
-  friend bool operator==(const Setup&, const Setup&) = default;
+  friend auto operator<=>(const Setup&, const Setup&) = default;
 };
 
 // The settings that complete the job's scenario, except its nodes.
@@ -30,7 +32,7 @@ struct Setup {
 // A setup that fits into its GPUs' memory, with a lower bound of its step.
 struct Candidate {
   Setup setup;
-  // With the job's probability; no prediction is below it (bounds.h), nor its input.
+  // With the job's probability; no prediction is below it (bounds.h).
   Seconds step_at_least;
 };
 
@@ -53,10 +55,15 @@ struct MachineWords {
 //     4,096
 //   - every strategy with every bucket cap of the job
 // A search may add what lies between them (search.h).
+class OfHardware;
 struct Grid {
   std::vector<Candidate> candidates;   // by machine, nodes, strategy, batch, passes
   std::vector<MachineWords> machines;  // by the job's number
   std::vector<LeftOut> left_out;
+  std::vector<std::shared_ptr<OfHardware>> hardware;  // likewise; of equal machines the same
+
+  // Of a setup that need not be in it; nullopt: the job does not allow it, or it does not fit.
+  [[nodiscard]] std::optional<Candidate> candidate(const Setup& setup) const;
 };
 
 // The part of a GPU's memory that a step may take by models/training/memory.h. The rest is for what
@@ -66,12 +73,8 @@ inline constexpr double memory_used_at_most = 0.9;
 // How many nodes are tried, ascending.
 [[nodiscard]] std::vector<std::uint32_t> node_counts(std::uint32_t most);
 
-// Precondition: the job has machines. Throws Stopped; InputError, the first, where nothing fits.
+// The job outlives it. Precondition: it has machines. Throws Stopped; InputError, the first, where
+// nothing fits.
 [[nodiscard]] Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors);
-
-// Of a setup that need not be in the grid; nullopt: the job does not allow it, or it does not fit.
-[[nodiscard]] std::optional<Candidate> candidate_of(const PlannedJob& job,
-                                                    const uncertain::Priors& priors,
-                                                    const Setup& setup);
 
 }  // namespace paceline::capacity

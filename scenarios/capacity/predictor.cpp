@@ -22,15 +22,27 @@ Predictor::Predictor(const PlannedJob& job, RunOptions options)
   PACELINE_EXPECTS(!options_.belief->is_conditioned());
 }
 
+Setup Predictor::on_first(Setup setup) const {
+  setup.machine = job_.machines[setup.machine].hardware;
+  return setup;
+}
+
 std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setups) {
-  std::vector<Known> made(setups.size());
-  for_each(setups.size(), options_.jobs, [&](std::size_t i) { made[i] = predicted(setups[i]); });
+  std::vector<std::pair<const Setup, Known>*> made;
+  for (const Setup& setup : setups) {
+    const auto [at, is_new] = known_.try_emplace(on_first(setup));
+    if (is_new) made.push_back(&*at);
+  }
+  for_each(made.size(), options_.jobs,
+           [&](std::size_t i) { made[i]->second = predicted(made[i]->first); });
+  for (const auto* one : made) {
+    if (first_refusal_.empty()) first_refusal_ = one->second.refusal;
+  }
   std::vector<std::optional<Speed>> speeds;
-  for (std::size_t i = 0; i < setups.size(); ++i) {
-    const auto& outcome = made[i].outcome;
-    speeds.push_back(outcome ? std::optional(speed_of(job_, setups[i], *outcome)) : std::nullopt);
-    if (first_refusal_.empty()) first_refusal_ = made[i].refusal;
-    known_.emplace_back(setups[i], std::move(made[i]));
+  for (const Setup& setup : setups) {
+    const PointOutcome* known = outcome(setup);
+    speeds.push_back(known != nullptr ? std::optional(speed_of(job_, setup, *known))
+                                      : std::nullopt);
   }
   if (options_.progress) {
     options_.progress({.done = known_.size(), .of = "plans predicted", .doing = "searching"});
@@ -57,18 +69,21 @@ Predictor::Prepared Predictor::prepare(const Setup& setup) const {
   }
 }
 
-Seconds Predictor::step_at_least(const Setup& setup) {
+Seconds Predictor::step_at_least(const Setup& of) {
+  const Setup setup = on_first(of);
+  const auto [at, is_new] =
+      bounds_.try_emplace(setup, Seconds(std::numeric_limits<double>::infinity()));
+  if (!is_new) return at->second;
   Prepared made = prepare(setup);
   if (!made.point) {
     if (first_refusal_.empty()) first_refusal_ = made.refusal;
-    return Seconds(std::numeric_limits<double>::infinity());
+    return at->second;
   }
-  const Seconds bound =
-      capacity::step_at_least(*made.point, options_.belief->priors(), job_.probability);
+  at->second = capacity::step_at_least(*made.point, options_.belief->priors(), job_.probability);
   constexpr std::size_t kept = 64;
   if (prepared_.size() == kept) prepared_.pop_front();
   prepared_.emplace_back(setup, std::move(made));
-  return bound;
+  return at->second;
 }
 
 Predictor::Prepared Predictor::take_prepared(const Setup& setup) {
@@ -99,7 +114,7 @@ Predictor::Known Predictor::predicted(const Setup& setup) {
 }
 
 const PointOutcome* Predictor::outcome(const Setup& setup) const {
-  const auto found = std::ranges::find(known_, setup, &std::pair<Setup, Known>::first);
+  const auto found = known_.find(on_first(setup));
   PACELINE_EXPECTS(found != known_.end());
   return found->second.outcome ? &*found->second.outcome : nullptr;
 }

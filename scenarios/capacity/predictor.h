@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace paceline::capacity {
 
-// Predicts setups of a job, each once, folded.
+// Predicts setups of a job, folded: each once, of all machines of the same hardware.
 class Predictor {
  public:
   // `options`: jobs, force, and a belief, which is not conditioned. The job outlives it.
@@ -42,6 +43,7 @@ class Predictor {
     std::string refusal;
   };
 
+  [[nodiscard]] Setup on_first(Setup setup) const;
   [[nodiscard]] Prepared prepare(const Setup& setup) const;
   [[nodiscard]] Prepared take_prepared(const Setup& setup);
   [[nodiscard]] Known predicted(const Setup& setup);
@@ -52,7 +54,9 @@ class Predictor {
   // Setups that have bounds and no prediction yet; the oldest are dropped, and prepared again.
   std::deque<std::pair<Setup, Prepared>> prepared_;
   std::mutex mutex_;  // of those
-  std::vector<std::pair<Setup, Known>> known_;
+  // By setups on the first machine of their hardware.
+  std::map<Setup, Known> known_;
+  std::map<Setup, Seconds> bounds_;
 };
 
 // What a setup's prediction and its input say of its steps.

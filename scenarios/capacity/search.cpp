@@ -6,36 +6,10 @@
 #include <queue>
 #include <tuple>
 
-#include "models/stats/student.h"
 #include "scenarios/process/stop_request.h"
 
 namespace paceline::capacity {
 namespace {
-
-constexpr double end_of_interval = 0.95;  // of a 90 % interval
-constexpr double never = std::numeric_limits<double>::infinity();
-
-// Beyond this many mean times between losses a segment is as good as never done.
-constexpr double segment_most = 50;
-
-// Daly, eq. 37: work between checkpoints that loses least.
-Seconds best_segment(Seconds takes, double losses_per_s) {
-  const Seconds mean(1 / losses_per_s);
-  const double part = takes / (mean * 2.0);
-  if (part >= 1) return mean;
-  const double root = std::sqrt(part);
-  return Seconds(std::sqrt(2 * takes.value() * mean.value()) * (1 + root / 3 + part / 9)) - takes;
-}
-
-// From this shape on a rate is as good as known.
-constexpr double shape_most = 500;
-
-// The probability of so many losses where so many are expected: negative binomial.
-double probability_of(double losses, double expected, double shape) {
-  return std::exp(std::lgamma(losses + shape) - std::lgamma(losses + 1) - std::lgamma(shape) +
-                  shape * std::log(shape / (shape + expected)) +
-                  losses * std::log(expected / (shape + expected)));
-}
 
 // As many whatever the machine has, so that every machine looks at the same ones.
 constexpr std::size_t predicted_together = 4;
@@ -72,21 +46,6 @@ bool meets(const Wanted& wanted, Seconds time, Money cost, SamplesPerSecond thro
 
 }  // namespace
 
-Seconds UncertainTime::within(double probability) const {
-  const double at = stats::student_quantile(probability, degrees);
-  const double end = stats::student_quantile(end_of_interval, degrees);
-  return likeliest * std::exp(at / end * (at > 0 ? high : -low));
-}
-
-double UncertainTime::probability_within(Seconds time) const {
-  if (likeliest <= Seconds(0)) return 1;
-  const double moved = std::log(time / likeliest);
-  const double side = moved > 0 ? high : -low;
-  if (side <= 0) return moved >= 0 ? 1 : 0;
-  const double end = stats::student_quantile(end_of_interval, degrees);
-  return stats::student_below(moved / side * end, degrees);
-}
-
 InputTime input_of(const PlannedJob& job, const Setup& setup) {
   const Machine& machine = job.machines[setup.machine];
   const double samples = samples_per_step(job, setup) / setup.nodes;
@@ -99,126 +58,6 @@ InputTime input_of(const PlannedJob& job, const Setup& setup) {
   if (job.input.bytes && machine.disk) time.disk = *job.input.bytes / *machine.disk * samples;
   return time;
 }
-
-double Speed::probability_within(Seconds within) const {
-  if (within < input.disk) return 0;
-  return alone().probability_within(within) * input.cpus.probability_within(within);
-}
-
-Seconds Speed::step_within(double probability) const {
-  const auto longer = [&](double each) {
-    return std::max(alone().within(each), input.within(each));
-  };
-  Seconds least = longer(probability);
-  if (input.cpus.high <= 0) return least;
-  // Where both keep it with half of what may be missed, their product does.
-  Seconds most = longer((1 + probability) / 2);
-  constexpr double close = 1e-12;
-  while (most - least > most * close) {
-    const Seconds middle = (least + most) / 2.0;
-    (probability_within(middle) < probability ? least : most) = middle;
-  }
-  return most;
-}
-
-Losses Losses::of(const Overheads& overheads, std::uint32_t nodes,
-                  std::optional<double> preemptions) {
-  Losses losses;
-  losses.start = overheads.start;
-  if (overheads.mtbf_per_node) losses.per_s += nodes / overheads.mtbf_per_node->value();
-  const double preempted = nodes * preemptions.value_or(preemptions_per_s);
-  losses.per_s += preempted;
-  if (!preemptions) losses.variance = preempted * preempted / preemptions_shape;
-  std::optional<Checkpoints> checkpoint = overheads.checkpoint;
-  if (!checkpoint && preempted > 0) checkpoint = Checkpoints{std::nullopt, spot_checkpoint};
-  if (!checkpoint) return losses;
-  losses.takes = checkpoint->takes;
-  if (checkpoint->every) {
-    losses.segment = *checkpoint->every;
-  } else if (losses.per_s > 0) {
-    losses.segment = best_segment(losses.takes, losses.per_s);
-  }
-  return losses;
-}
-
-Finish::Finish(const Speed& speed, double samples, const Losses& losses)
-    : speed_(speed),
-      step_(speed.step_within(0.5)),
-      steps_(std::ceil(samples / speed.samples_per_step)),
-      losses_(losses) {
-  const Seconds work = step_ * steps_;
-  const bool has_checkpoints = losses.segment > Seconds(0);
-  const Seconds segment = has_checkpoints ? std::min(losses.segment, work) : work;
-  const Seconds takes = has_checkpoints && losses.segment < work ? losses.takes : Seconds(0);
-  stretch_ = has_checkpoints ? (segment + takes) / segment : 1;
-  expected_ = stretch_;
-  if (losses.per_s <= 0) return;
-  const Seconds mean(1 / losses.per_s);
-  if ((segment + takes) / mean > segment_most || losses.start / mean > segment_most) {
-    expected_ = never;
-    return;
-  }
-  expected_ = mean / segment * std::exp(losses.start / mean) * std::expm1((segment + takes) / mean);
-  loss_ = mean * (1 - stretch_ / expected_);
-}
-
-Seconds Finish::lossless(Seconds step) const { return losses_.start + step * (steps_ * stretch_); }
-
-double Finish::probability_within(Seconds time) const {
-  return probability_within(time, Seconds(never));
-}
-
-double Finish::probability_within(Seconds time, Seconds step_at_most) const {
-  if (!std::isfinite(expected_)) return 0;
-  const auto by_work = [&](Seconds left) {
-    const Seconds step = std::min((left - losses_.start) / (steps_ * stretch_), step_at_most);
-    return step > Seconds(0) ? speed_.probability_within(step) : 0;
-  };
-  if (losses_.per_s <= 0) return by_work(time);
-  const double expected = losses_.per_s * time.value();
-  double weight = std::exp(-expected), sum = 0;
-  if (losses_.per_s * losses_.per_s < shape_most * losses_.variance) {
-    const double shape = losses_.per_s * losses_.per_s / losses_.variance;
-    const double most = std::min((time - losses_.start) / loss_, 1e9);
-    // Many together, as their probabilities are alike.
-    for (double first = 0; first < most;) {
-      const double together = 1 + std::floor(first / 64);
-      const double middle = first + (together - 1) / 2;
-      sum += together * probability_of(middle, expected, shape) * by_work(time - loss_ * middle);
-      first += together;
-    }
-    return std::min(sum, 1.0);
-  }
-  if (weight < std::numeric_limits<double>::min()) {  // so many that they are as on average
-    return by_work(time - loss_ * expected);
-  }
-  const double most = expected + 10 * std::sqrt(expected) + 20;
-  for (int losses = 0; losses < most; ++losses) {
-    sum += weight * by_work(time - loss_ * losses);
-    weight *= expected / (losses + 1);
-  }
-  return sum;
-}
-
-Seconds Finish::within(double probability) const {
-  if (!std::isfinite(expected_)) return Seconds(never);
-  if (losses_.per_s <= 0) return lossless(speed_.step_within(probability));
-  Seconds low = lossless(speed_.step_within(probability)), high = low * 2.0;
-  constexpr int doublings_most = 30;
-  for (int i = 0; probability_within(high) < probability; ++i) {
-    if (i == doublings_most) return Seconds(never);
-    low = high;
-    high = high * 2.0;
-  }
-  constexpr double close = 1e-9;
-  while (high - low > high * close) {
-    const Seconds middle = (low + high) / 2.0;
-    (probability_within(middle) < probability ? low : high) = middle;
-  }
-  return high;
-}
-
-Seconds Finish::expected() const { return losses_.start + step_ * (steps_ * expected_); }
 
 Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictSetups predict)
     : job_(job), grid_(grid), tighten_(std::move(tighten)), predict_(std::move(predict)) {
@@ -243,14 +82,14 @@ Losses Search::losses(const Plan& plan) const {
   const Setup& made = setup(plan);
   const Machine& machine = job_.machines[made.machine];
   return Losses::of(
-      job_.overheads, made.nodes,
+      job_.overheads, made.nodes, machine.gpus_per_node,
       plan.pricing == Pricing::spot ? machine.spot->preemptions_per_s : std::optional(0.0));
 }
 
 Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   const Candidate& candidate = grid_.candidates[plan.candidate];
   const double samples = samples_per_step(job_, candidate.setup);
-  const Speed speed{step_at_least, 0, 0, uncertain::freedom, samples};
+  Speed speed{step_at_least, 0, 0, uncertain::freedom, samples};
   // Losses and checkpoints only add to it, and are left out, but where losses never let as much
   // work end.
   Losses without = losses(plan);
@@ -260,11 +99,13 @@ Search::Bounded Search::bounded(const Plan& plan, Seconds step_at_least) const {
   }
   without.per_s = 0;
   without.segment = without.takes = Seconds(0);
+  without.starts = {std::ranges::min(without.starts)};
+  speed.step = std::max(step_at_least, input_of(job_, candidate.setup).within(job_.probability));
   const Seconds time = Finish(speed, job_.samples, without).within(job_.probability);
   // Rounding of what is as long as its bound must not exclude it.
   constexpr double rounding = 1 - 1e-12;
   return {plan, time * rounding, cost_of(rate(plan), time) * rounding,
-          SamplesPerSecond(samples / step_at_least.value() / rounding)};
+          SamplesPerSecond(samples / speed.step.value() / rounding)};
 }
 
 Search::Bounded Search::tightened(const Plan& plan) {
@@ -403,9 +244,7 @@ bool Search::may_be_better(const Bounded& one, const Wanted& wanted, const Found
          rank(wanted.aim, wanted.targets, one.time, one.cost, one.throughput) < found.least.first;
 }
 
-std::optional<Plan> Search::refined_best(
-    const Wanted& wanted,
-    const std::function<std::optional<Candidate>(const Setup& setup)>& candidate) {
+std::optional<Plan> Search::refined_best(const Wanted& wanted) {
   Found found = find(wanted);
   if (!found.plan) return found.plan;
   const Setup first = setup(*found.plan);
@@ -434,7 +273,7 @@ std::optional<Plan> Search::refined_best(
       StopRequest::check();
       const bool is_known =
           std::ranges::find(grid_.candidates, made, &Candidate::setup) != grid_.candidates.end();
-      const auto described = is_known ? std::nullopt : candidate(made);
+      const auto described = is_known ? std::nullopt : grid_.candidate(made);
       if (!described) continue;
       grid_.candidates.push_back(*described);
       const Plan plan{grid_.candidates.size() - 1, found.plan->pricing};

@@ -356,13 +356,13 @@ class Writer {
                    fmt::format("prices: {} of {}{}", fmt::join(catalogues, ", "),
                                date == "unknown" ? "an unknown date" : date, age_of(date, today_)));
     }
-    if (shows_unknown_preemptions()) {
+    if (const auto risks = untold_risks(); !risks.empty()) {
       remarks_.add(weight::prices,
-                   "preemptions unknown: taken as 2.5 % of spot nodes an hour on average, but with "
-                   "even odds below 0.44 % (set `spot: {price, preemptions}`)");
+                   fmt::format("not told, so counted as risks: {}", fmt::join(risks, "; ")));
     }
-    if (shows_spot() && !job_.overheads.checkpoint) {
-      remarks_.add_detail("checkpoints of spot nodes: 1 min each, as often as loses least");
+    if (!job_.overheads.checkpoint) {
+      remarks_.add_detail(fmt::format("checkpoints: {} each, as often as loses least",
+                                      in_words(untold::checkpoint)));
     }
     remarks_.add(weight::not_counted, "not counted: " + not_counted());
     if (job_.input.per_core) {
@@ -406,13 +406,28 @@ class Writer {
   }
 
   [[nodiscard]] std::string what_is_counted() const {
-    std::vector<std::string> parts{"steps"};
-    if (job_.overheads.start > Seconds(0)) parts.emplace_back("start-up");
-    if (job_.overheads.checkpoint) parts.emplace_back("checkpoints");
-    if (job_.overheads.mtbf_per_node) parts.emplace_back("failures");
-    if (shows_unknown_preemptions()) parts.emplace_back("preemptions");
-    parts.emplace_back("a tenth of each GPU's memory kept free");
-    return fmt::format("{}", fmt::join(parts, ", "));
+    return fmt::format(
+        "steps, start-up, checkpoints, failures{}, a tenth of each GPU's memory kept free",
+        shows_spot() ? ", preemptions" : "");
+  }
+
+  [[nodiscard]] std::vector<std::string> untold_risks() const {
+    std::vector<std::string> risks;
+    if (!job_.overheads.start) {
+      risks.push_back(fmt::format("start-up ({} to {})",
+                                  in_words(untold::start / untold::start_width),
+                                  in_words(untold::start * untold::start_width)));
+    }
+    if (!job_.overheads.mtbf_per_node) {
+      risks.push_back(fmt::format("failures (one in {} GPU-hours on average)",
+                                  in_thousands(1 / (untold::failures.mean * 3600))));
+    }
+    if (shows_unknown_preemptions()) {
+      risks.emplace_back(
+          "preemptions (2.5 % of spot nodes an hour on average, with even odds below 0.44 %; set "
+          "`spot: {price, preemptions}`)");
+    }
+    return risks;
   }
 
   [[nodiscard]] bool shows(const std::function<bool(const Row&)>& is_one) const {
@@ -451,8 +466,6 @@ class Writer {
                                              : "CPUs and storage",
                                   has_cpus ? "delivers" : "deliver", in_thousands(rate)));
     }
-    if (job_.overheads.start == Seconds(0)) parts.emplace_back("start-up");
-    if (!job_.overheads.mtbf_per_node) parts.emplace_back("failures");
     parts.emplace_back("storage and traffic");
     return fmt::format("{}", fmt::join(parts, "; "));
   }

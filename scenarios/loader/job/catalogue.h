@@ -89,6 +89,7 @@ struct Machine {
   std::optional<BytesPerSecond> disk;    // that a node reads samples with
   std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
+  std::size_t hardware = 0;  // the first of the job's machines that is the same but for its price
   Location where;
   std::optional<loader::Field> cluster;       // of one that was read
   std::optional<loader::Field> device_field;  // likewise; messages about it point there
@@ -120,6 +121,9 @@ struct Catalogue {
 
 // The name of a shipped device, or the path of a file from the working directory.
 [[nodiscard]] std::string device_named_by(const Field& field);
+
+// Says whether predictions of both are the same.
+[[nodiscard]] bool has_same_hardware(const Machine& one, const Machine& other);
 
 struct WithinLimits {
   std::vector<Machine> machines;  // in their order, one or more

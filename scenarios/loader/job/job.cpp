@@ -279,6 +279,10 @@ class JobReader {
     job_.gpus_at_most = limits.find<std::uint32_t>("gpus");
     auto kept = loader::within_limits(std::move(all), limits);
     job_.machines = std::move(kept.machines);
+    for (std::size_t i = 0; i < job_.machines.size(); ++i) {
+      std::size_t& first = job_.machines[i].hardware;
+      while (!loader::has_same_hardware(job_.machines[first], job_.machines[i])) ++first;
+    }
     job_.machines_elsewhere = kept.elsewhere;
     limits.finish();
     const bool has_price = std::ranges::any_of(job_.machines, [&](const Machine& machine) {
@@ -294,8 +298,9 @@ class JobReader {
 
   void read_overheads() {
     Section overheads = file_.below("overheads");
-    job_.overheads.start = overheads.get<Seconds>("start");
-    if (job_.targets.deadline && *job_.targets.deadline <= job_.overheads.start) {
+    job_.overheads.start = overheads.find<Seconds>("start");
+    if (job_.targets.deadline &&
+        *job_.targets.deadline <= job_.overheads.start.value_or(Seconds(0))) {
       file_.below("target")
           .require("deadline")
           .fail("is over before the first step", "allow more than overheads.start");

@@ -34,10 +34,11 @@ struct Checkpoints {
   Seconds takes;
 };
 
+// What is not told is a risk (scenarios/capacity/finish.h).
 struct Overheads {
-  Seconds start;  // until the first step, and again after each failure
+  std::optional<Seconds> start;  // until the first step, and again after each failure
   std::optional<Checkpoints> checkpoint;
-  std::optional<Seconds> mtbf_per_node;  // mean time between failures; nullopt: none are counted
+  std::optional<Seconds> mtbf_per_node;  // mean time between failures
 };
 
 enum class Pricing { on_demand, spot };

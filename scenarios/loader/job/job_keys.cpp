@@ -80,11 +80,11 @@ constexpr std::array checkpoint_table{
 };
 
 constexpr std::array overheads_table{
-    Key{"start", Time{.is_long = true}, Seconds(0),
+    Key{"start", Time{.is_long = true}, "not known",
         "until the first step, and again after each failure"},
     Key{"checkpoint", Map{rows<checkpoint_table>}, "",
         "what failures cost no more than the time since"},
-    Key{"mtbf_per_node", Time{.above_zero = true, .is_long = true}, "none fails",
+    Key{"mtbf_per_node", Time{.above_zero = true, .is_long = true}, "not known",
         "mean time between failures of a node"},
 };
 

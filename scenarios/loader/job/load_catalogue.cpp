@@ -208,6 +208,16 @@ Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
   return machine;
 }
 
+using Entries = std::map<std::string, Node>;
+
+Entries entries_but_name(const Node& cluster) {
+  Entries entries;
+  for (const auto& [key, value] : cluster.entries()) {
+    if (key.scalar() != "name") entries.emplace(key.scalar(), value);
+  }
+  return entries;
+}
+
 // A list of words that machines are chosen by.
 struct Choice {
   const char* key;
@@ -309,6 +319,14 @@ std::string device_named_by(const Field& field) {
   const std::string text = field.text();
   return names_a_file(text) ? std::filesystem::path(field.file_path()).lexically_normal().string()
                             : text;
+}
+
+bool has_same_hardware(const Machine& one, const Machine& other) {
+  // Their files' paths start there.
+  const bool is_of_same_folder =
+      one.cluster->document()->folder == other.cluster->document()->folder;
+  return is_of_same_folder && one.device == other.device &&
+         entries_but_name(one.cluster->node()) == entries_but_name(other.cluster->node());
 }
 
 WithinLimits within_limits(std::vector<Machine> machines, Section& limits) {

@@ -38,6 +38,8 @@ class AgainstOracle {
   [[nodiscard]] bool has_answer() const { return has_answer_; }
 
  private:
+  static constexpr double rounding = 1e-8;  // Finish::within is as close as 1e-9
+
   [[nodiscard]] std::string words(const capacity::Setup& setup) const {
     const auto& strategy = job_.strategies[setup.strategy];
     return fmt::format("{} x {}, {} {}, batch {}, {} passes", setup.nodes,
@@ -76,18 +78,43 @@ class AgainstOracle {
         targets.budget && !targets.deadline && !targets.throughput ? Aim::fastest : Aim::cheapest;
     const auto best = compare(search, aim, targets);
     predicted_for_best_ = search.predicted();
-    const auto answer = answer_of(job_, grid, search, predictor);
-    predicted_ = search.predicted();
     has_answer_ = best.has_value();
-    if (answer.best.has_value() != best.has_value() || (best && answer.best->plan != *best)) {
-      differ("the answer's best is not that of its search");
-    }
-    if (!answer.best.has_value() && answer.nearest.has_value() == plans_.empty()) {
-      differ("a nearest plan: {}", answer.nearest.has_value());
-    }
+    answer(grid, aim);
     compare(search, aim == Aim::cheapest ? Aim::fastest : Aim::cheapest, targets);
     compare(search, Aim::nearest, targets);
     compare(search, Aim::cheapest, {});
+  }
+
+  // Its best may lie between the grid's, and is no worse than they are.
+  void answer(capacity::Grid grid, capacity::Aim aim) {
+    capacity::Predictor predictor(job_, {});
+    capacity::Search search(
+        job_, grid, [&](const auto& setup) { return predictor.step_at_least(setup); },
+        [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
+    const auto answer = answer_of(job_, grid, search, predictor);
+    predicted_ = search.predicted();
+    const auto least = oracle_.least(plans_, aim, job_.targets);
+    if (answer.best.has_value() != least.has_value()) differ("only one of both has an answer");
+    if (!answer.best && answer.nearest.has_value() == plans_.empty()) {
+      differ("a nearest plan: {}", answer.nearest.has_value());
+    }
+    if (!answer.best || !least) return;
+    const auto best = oracle_.plan(search.setup(answer.best->plan), answer.best->plan.pricing);
+    if (!best) {
+      differ("the best cannot be: {}", words(search.setup(answer.best->plan)));
+      return;
+    }
+    if (best->value(aim, job_.targets) > *least * (1 + rounding)) {
+      differ("the best {} is worse than one of the grid", words(best->setup));
+    }
+    compare(answer.best->promise, *best);
+  }
+
+  void compare(const capacity::Promise& promise, const Oracle::Priced& priced) {
+    const double time = promise.limit.value();
+    if (std::isfinite(time) && !(std::abs(time - priced.time_s) <= rounding * time)) {
+      differ("{:.12g} s, and {:.12g} s", time, priced.time_s);
+    }
   }
 
   std::optional<capacity::Plan> compare(capacity::Search& search, capacity::Aim aim,
@@ -109,17 +136,12 @@ class AgainstOracle {
       differ("aim {}: no plan: {}", static_cast<int>(aim), words(search.setup(*found)));
       return found;
     }
-    constexpr double rounding = 1e-8;  // Finish::within of losses is as close as 1e-9
     const double value = of_found->value(aim, targets);
     if (value > *least * (1 + rounding)) {
       differ("aim {}: {} is {:.9g}, and the least {:.9g}", static_cast<int>(aim),
              words(of_found->setup), value, *least);
     }
-    const auto promise = *search.promise(*found, targets);
-    if (const double time = promise.limit.value();
-        !(std::abs(time - of_found->time_s) <= rounding * time)) {
-      if (std::isfinite(time)) differ("{:.12g} s, and {:.12g} s", time, of_found->time_s);
-    }
+    compare(*search.promise(*found, targets), *of_found);
     return found;
   }
 

@@ -33,12 +33,13 @@ class JobDrawer {
   [[nodiscard]] DrawnJob draw(std::uint64_t nodes) {
     DrawnJob made{"schema: paceline.job/1\nname: drawn\ncatalogue: [small.yaml]\n", catalogue(),
                   workload()};
-    made.job += made.workload + amount_and_targets() + batches() + strategies();
+    const int start_min = one_of<int>({0, 1, 10, 40, -1});  // -1: not told
+    made.job += made.workload + amount_and_targets(start_min) + batches() + strategies();
     made.job += fmt::format("probability: {}%\n", one_of<int>({50, 60, 75, 90, 95, 99}));
     made.job += fmt::format("limits: {{nodes: {}", between(2, nodes));
     if (one_in(4)) made.job += fmt::format(", gpus: {}", one_of<int>({4, 8, 12, 30, 64}));
     if (one_in(3)) made.job += ", regions: [us]";
-    made.job += "}\n" + overheads();
+    made.job += "}\n" + overheads(start_min);
     made.job += input();
     made.job += fmt::format("pricing: {}\n", one_of<const char*>({"on_demand", "spot", "both"}));
     return made;
@@ -135,7 +136,7 @@ class JobDrawer {
            "measured_on: [{device: v100-sxm2-16gb, batch: 40, throughput: 1700 samples/s}]\n";
   }
 
-  [[nodiscard]] std::string amount_and_targets() {
+  [[nodiscard]] std::string amount_and_targets(int start_min) {
     const double samples = about(1e6, 1e8);
     std::string text = fmt::format("amount: {{samples: {:.0f}}}\ntarget: {{", samples);
     const auto kinds = between(1, 7);  // each of three is one of its bits
@@ -144,7 +145,10 @@ class JobDrawer {
       text += comma + target;
       comma = ", ";
     };
-    if ((kinds & 1) != 0) add(fmt::format("deadline: {:.1f}min", samples / about(400, 30e3) / 60));
+    if ((kinds & 1) != 0) {
+      add(fmt::format("deadline: {:.1f}min",
+                      std::max(start_min, 5) + samples / about(400, 30e3) / 60));
+    }
     if ((kinds & 2) != 0) add(fmt::format("budget: {:.2f} USD", samples / about(1e5, 4e6)));
     if ((kinds & 4) != 0) add(fmt::format("throughput: {:.1f} samples/s", about(300, 20e3)));
     return text + "}\n";
@@ -187,12 +191,18 @@ class JobDrawer {
                               one_of<const char*>({"[25MiB]", "[100MiB]", "[25MiB, 100MiB]"}));
   }
 
-  [[nodiscard]] std::string overheads() {
-    std::string text = fmt::format("overheads: {{start: {}min", one_of<int>({0, 1, 10, 40}));
+  [[nodiscard]] std::string overheads(int start_min) {
+    std::string text = "overheads: {";
+    std::string comma;
+    const auto add = [&](const std::string& overhead) {
+      text += comma + overhead;
+      comma = ", ";
+    };
+    if (start_min >= 0) add(fmt::format("start: {}min", start_min));
     const auto checkpoints = next() % 3;
-    if (checkpoints == 1) text += ", checkpoint: {takes: 30s}";
-    if (checkpoints == 2) text += ", checkpoint: {every: 30min, takes: 1min}";
-    if (one_in(2)) text += fmt::format(", mtbf_per_node: {}h", one_of<int>({100, 1000, 10000}));
+    if (checkpoints == 1) add("checkpoint: {takes: 30s}");
+    if (checkpoints == 2) add("checkpoint: {every: 30min, takes: 1min}");
+    if (one_in(2)) add(fmt::format("mtbf_per_node: {}h", one_of<int>({100, 1000, 10000})));
     return text + "}\n";
   }
 

@@ -1,10 +1,11 @@
+#include "scenarios/capacity/finish.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
 #include "models/stats/student.h"
-#include "scenarios/capacity/search.h"
 
 namespace paceline::capacity {
 namespace {
@@ -50,7 +51,7 @@ TEST(Finish, KeepsTimeWithTheProductOfBothProbabilities) {
   Speed speed{Seconds(0.1), -0.2, 0.2, 4, 1000};
   speed.input.cpus = {Seconds(0.1), -0.2, 0.2, 4};
   EXPECT_NEAR(speed.probability_within(Seconds(0.1)), 0.25, 1e-9);
-  EXPECT_NEAR(speed.step_within(0.5) / speed.alone().within(std::sqrt(0.5)), 1, 1e-9);
+  EXPECT_NEAR(speed.step_within(0.5) / speed.without_input().within(std::sqrt(0.5)), 1, 1e-9);
   for (const double probability : {0.05, 0.5, 0.9, 0.99}) {
     EXPECT_NEAR(speed.probability_within(speed.step_within(probability)), probability, 1e-9);
   }
@@ -58,20 +59,20 @@ TEST(Finish, KeepsTimeWithTheProductOfBothProbabilities) {
 
 // 60 checkpoints of 30 s in an hour's work, one a minute, and 600 s before the first step.
 TEST(Finish, CountsStartAndCheckpoints) {
-  const Finish finish(sure_speed(), 3.6e7, {0, Seconds(600), Seconds(60), Seconds(30)});
+  const Finish finish(sure_speed(), 3.6e7, {0, {Seconds(600)}, Seconds(60), Seconds(30)});
   EXPECT_NEAR(finish.within(0.9).value(), 600 + 3600 * 1.5, 1e-6);
 }
 
 // A segment that is longer than the work needs no checkpoint.
 TEST(Finish, MakesNoCheckpointOfWorkThatEndsBeforeIt) {
-  const Finish finish(sure_speed(), 3.6e7, {0, Seconds(0), Seconds(7200), Seconds(30)});
+  const Finish finish(sure_speed(), 3.6e7, {0, {Seconds(0)}, Seconds(7200), Seconds(30)});
   EXPECT_NEAR(finish.within(0.9).value(), 3600, 1e-6);
 }
 
 // Daly's equation 20, drawn: segments of 1,800 s and 60 s of checkpoint, restarts of 300 s, losses
 // every 3,600 s on average: 3600 e^(1/12) (e^(1860/3600) - 1) = 2,645 s a segment.
 TEST(Finish, ExpectsWhatDrawnLossesTake) {
-  const Losses losses{1 / 3600.0, Seconds(300), Seconds(1800), Seconds(60)};
+  const Losses losses{1 / 3600.0, {Seconds(300)}, Seconds(1800), Seconds(60)};
   const double work = 1800 * 40;
   const Finish finish(sure_speed(), work * 1e4, losses);
   EXPECT_NEAR((finish.expected() - Seconds(300)).value() / 40,
@@ -109,7 +110,7 @@ TEST(Finish, ExpectsWhatDrawnLossesTake) {
 }
 
 TEST(Finish, NeverComesWhereLossesAreMuchMoreOftenThanCheckpoints) {
-  const Finish finish(sure_speed(), 3.6e9, {1 / 60.0, Seconds(300), Seconds(36000), Seconds(60)});
+  const Finish finish(sure_speed(), 3.6e9, {1 / 60.0, {Seconds(300)}, Seconds(36000), Seconds(60)});
   EXPECT_TRUE(std::isinf(finish.within(0.9).value()));
   EXPECT_EQ(finish.probability_within(Seconds(1e12)), 0);
 }
@@ -121,7 +122,7 @@ TEST(Losses, AreOfAllNodesAndCheckpointsAsOftenAsLosesLeast) {
   overheads.start = Seconds(600);
   overheads.mtbf_per_node = Seconds(5000 * 3600.0);
   overheads.checkpoint = Checkpoints{std::nullopt, Seconds(40)};
-  const Losses losses = Losses::of(overheads, 16, 0);
+  const Losses losses = Losses::of(overheads, 16, 8, 0);
   EXPECT_NEAR(1 / losses.per_s, 312.5 * 3600, 1e-6);
   EXPECT_NEAR(losses.segment.value(), 9460, 2);
   const auto expected = [&](double segment) {
@@ -134,15 +135,17 @@ TEST(Losses, AreOfAllNodesAndCheckpointsAsOftenAsLosesLeast) {
 }
 
 TEST(Losses, CountPreemptionsAsWell) {
-  const Losses losses = Losses::of({}, 4, 0.01);
-  EXPECT_EQ(losses.takes, spot_checkpoint);
-  EXPECT_EQ(Losses::of({}, 4, 0.0).takes, Seconds(0));
-  EXPECT_NEAR(losses.per_s, 0.04, 1e-12);
+  Overheads overheads;
+  overheads.mtbf_per_node = Seconds(1000);
+  const Losses losses = Losses::of(overheads, 4, 8, 0.01);
+  EXPECT_EQ(losses.takes, Seconds(60));
+  EXPECT_NEAR(losses.per_s, 4 * 0.01 + 4 / 1000.0, 1e-12);
+  EXPECT_EQ(losses.variance, 0);
 }
 
 // A rate that is drawn from its Gamma distribution has as many losses as its negative binomial.
 TEST(Finish, AveragesOverAnUnknownRate) {
-  const Losses losses{1 / 3600.0, Seconds(60), Seconds(600), Seconds(10), 4 / 3600.0 / 3600.0};
+  const Losses losses{1 / 3600.0, {Seconds(60)}, Seconds(600), Seconds(10), 4 / 3600.0 / 3600.0};
   const double work = 8 * 3600, samples = work * 1e4;
   const Finish finish(sure_speed(), samples, losses);
   const double loss = 3600 * (1 - work * 610 / 600 / (finish.expected().value() - 60));
@@ -159,12 +162,30 @@ TEST(Finish, AveragesOverAnUnknownRate) {
   }
 }
 
+// 32 GPUs at 6e-5 an hour, and 4 nodes at 2.5 % an hour: sums of means and of variances.
+TEST(Losses, OfWhatNobodyTellsHaveTheMeanAndVarianceOfBoth) {
+  const Losses losses = Losses::of({}, 4, 8, std::nullopt);
+  EXPECT_NEAR(losses.per_s * 3600, 32 * 6e-5 + 4 * 0.025, 1e-9);
+  EXPECT_NEAR(losses.variance * 3600 * 3600, std::pow(32 * 6e-5, 2) + std::pow(0.1, 2) * 4, 1e-9);
+}
+
+// Lognormal about five minutes, 1.7 to 15 with 90 %: a run of an hour ends within 1 h 5 min with
+// even odds, and within 1 h 11.8 min (its 90 % quantile, as the five are) with 90 %.
+TEST(Finish, AveragesOverAnUnknownStart) {
+  Overheads overheads;
+  overheads.mtbf_per_node = Seconds(1e12);
+  const Finish finish(sure_speed(), 3.6e7, Losses::of(overheads, 1, 8, 0));
+  EXPECT_NEAR(finish.within(0.5).value(), 3600 + 300, 1);
+  EXPECT_NEAR(finish.within(0.9).value(), 3600 + 300 * std::pow(3, 1.2816 / 1.6449), 1);
+  EXPECT_NEAR(finish.expected().value(), 3600 + 60 * (2.353 + 1.419 + 1 + 0.704 + 0.425), 0.5);
+}
+
 // An unknown rate is worse than 0.02 %/h, and better than 20 %/h.
 TEST(Losses, OfUnknownPreemptionsAreARisk) {
   Overheads overheads;
   overheads.checkpoint = Checkpoints{Seconds(1800), Seconds(30)};
   const auto limit = [&](std::optional<double> preemptions) {
-    return Finish(sure_speed(), 3.6e8, Losses::of(overheads, 8, preemptions)).within(0.9);
+    return Finish(sure_speed(), 3.6e8, Losses::of(overheads, 8, 8, preemptions)).within(0.9);
   };
   EXPECT_GT(limit(std::nullopt), limit(0.0002 / 3600));
   EXPECT_LT(limit(std::nullopt), limit(0.2 / 3600));

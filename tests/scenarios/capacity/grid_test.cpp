@@ -69,15 +69,6 @@ TEST(Grid, KnowsWhenANodeHasItsInput) {
   EXPECT_DOUBLE_EQ(input("", ", vcpus: 8").within(0.95).value(), 2 * 256.0 / 800);
 }
 
-TEST(Grid, BoundsStepsByTheirInput) {
-  Gridded made("global_batch: {exactly: 64}\ninput: {per_core: 1 samples/s}\n");
-  for (const auto& [setup, bound] : made.grid.candidates) EXPECT_LT(bound, Seconds(16));
-  for (Machine& machine : made.job.machines) machine.vcpus = 2;
-  for (const auto& [setup, bound] : grid_of(made.job, unconditioned_belief().priors()).candidates) {
-    EXPECT_EQ(bound, Seconds(64.0 / setup.nodes));
-  }
-}
-
 TEST(Grid, TriesAllNumbersOfNodesUpTo32) {
   EXPECT_EQ(node_counts(0), (std::vector<std::uint32_t>{}));
   EXPECT_EQ(node_counts(1), (std::vector<std::uint32_t>{1}));
@@ -112,9 +103,8 @@ TEST(Grid, HasAllPowersOfTwo) {
 // What lies between is no part of the grid, and may be asked about.
 TEST(Grid, DescribesASetupBesideIt) {
   const Gridded made("global_batch: {at_most: 100}\nlimits: {nodes: 3}\n");
-  const auto priors = unconditioned_belief().priors();
   const auto fits = [&](const capacity::Setup& setup) {
-    return candidate_of(made.job, priors, setup).has_value();
+    return made.grid.candidate(setup).has_value();
   };
   EXPECT_TRUE(fits({0, 1, 0, 100, 1}));
   EXPECT_FALSE(fits({0, 1, 0, 101, 1}));  // too many samples,

@@ -129,11 +129,11 @@ class Oracle {
     Pricing pricing;
     double time_s, cost, samples_per_s;  // all three with the job's probability
     double price_per_s = 0, samples = 0;
-    std::shared_ptr<const capacity::Finish> lossy = nullptr;  // of jobs with losses
+    std::shared_ptr<const capacity::Finish> finish = nullptr;
 
     // With losses a plan may miss by them what its steps keep, and the other way round.
     [[nodiscard]] bool keeps_all(const Targets& targets, double probability) const {
-      if (!lossy || !targets.throughput) return true;
+      if (!targets.throughput) return true;
       double within = std::numeric_limits<double>::infinity();
       if (targets.deadline) within = targets.deadline->value();
       if (targets.budget && price_per_s > 0) {
@@ -141,7 +141,7 @@ class Oracle {
       }
       if (!std::isfinite(within)) return true;
       const Seconds step(samples / targets.throughput->value());
-      return lossy->probability_within(Seconds(within), step) >= probability * (1 - 1e-6);
+      return finish->probability_within(Seconds(within), step) >= probability * (1 - 1e-6);
     }
     // How many times as much as the worst target allows.
     [[nodiscard]] double excess(const Targets& targets) const {
@@ -161,17 +161,21 @@ class Oracle {
   [[nodiscard]] std::vector<Priced> plans() {
     std::vector<Priced> all;
     for (const capacity::Setup& setup : setups_) {
-      const auto step = foretold_.step(job_, workload_, setup);
-      if (!step) continue;
       for (const Pricing pricing : {Pricing::on_demand, Pricing::spot}) {
-        const Machine& machine = job_.machines[setup.machine];
-        if (!is_considered(machine, pricing)) continue;
-        const bool is_spot = pricing == Pricing::spot;
-        if (is_spot ? !machine.spot.has_value() : !machine.price.has_value()) continue;
-        all.push_back(priced(setup, pricing, *step));
+        if (const auto one = plan(setup, pricing)) all.push_back(*one);
       }
     }
     return all;
+  }
+
+  // Nullopt: it cannot run, or cannot be had so.
+  [[nodiscard]] std::optional<Priced> plan(const capacity::Setup& setup, Pricing pricing) {
+    const auto step = foretold_.step(job_, workload_, setup);
+    const Machine& machine = job_.machines[setup.machine];
+    const bool is_spot = pricing == Pricing::spot;
+    if (!step || !is_considered(machine, pricing)) return std::nullopt;
+    if (is_spot ? !machine.spot.has_value() : !machine.price.has_value()) return std::nullopt;
+    return priced(setup, pricing, *step);
   }
 
   // Machines of one's own have their price with any pricing.
@@ -243,17 +247,22 @@ class Oracle {
     const double price_per_s =
         (is_spot ? machine.spot->price : *machine.price).value() * setup.nodes;
     const double samples = 1.0 * setup.nodes * machine.gpus_per_node * setup.batch * setup.passes;
-    const double step_s = step_s_within(step, input_of(setup, samples), job_.probability);
-    const double time_s =
-        this->time_s(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples, step_s);
-    return {setup,
-            pricing,
-            time_s,
-            time_s * price_per_s,
-            samples / step_s,
-            price_per_s,
-            samples,
-            lossy(setup, is_spot ? *machine.spot : Spot{{}, 0.0}, step, samples)};
+    const capacity::InputTime input = input_of(setup, samples);
+    const double step_s = step_s_within(step, input);
+    const capacity::Speed speed{step.likeliest,
+                                std::log(step.low / step.likeliest),
+                                std::log(step.high / step.likeliest),
+                                4,
+                                samples,
+                                input};
+    // Tests of its own hold Finish to simulated runs.
+    const auto finish = std::make_shared<const capacity::Finish>(
+        speed, job_.samples,
+        capacity::Losses::of(job_.overheads, setup.nodes, machine.gpus_per_node,
+                             is_spot ? machine.spot->preemptions_per_s : std::optional(0.0)));
+    const double time_s = finish->within(job_.probability).value();
+    return {setup,       pricing, time_s, time_s * price_per_s, samples / step_s,
+            price_per_s, samples, finish};
   }
 
   // 0.5 per core and two threads of it; samples of a node.
@@ -272,9 +281,9 @@ class Oracle {
     return time;
   }
 
-  // When both the step and its input are there with that probability: the product of theirs.
-  [[nodiscard]] static double step_s_within(const Foretold::Step& step,
-                                            const capacity::InputTime& input, double probability) {
+  // When both the step and its input are there with the job's probability: the product of theirs.
+  [[nodiscard]] double step_s_within(const Foretold::Step& step,
+                                     const capacity::InputTime& input) const {
     const double end = student_4_quantile(0.95);
     const auto below = [&](double time, double likeliest, double low, double high) {
       const double moved = std::log(time / likeliest), side = moved > 0 ? high : -low;
@@ -290,44 +299,9 @@ class Oracle {
     double least = std::max(likeliest, cpus) / 100, most = std::max(likeliest, cpus) * 100;
     for (int half = 0; half < 200; ++half) {
       const double middle = std::sqrt(least * most);
-      (kept(middle) < probability ? least : most) = middle;
+      (kept(middle) < job_.probability ? least : most) = middle;
     }
     return std::max(most, input.disk.value());
-  }
-
-  // Null: nothing is lost.
-  [[nodiscard]] std::shared_ptr<const capacity::Finish> lossy(const capacity::Setup& setup,
-                                                              const Spot& spot,
-                                                              const Foretold::Step& step,
-                                                              double samples) const {
-    const std::optional<double> preempted = spot.preemptions_per_s;
-    if (!job_.overheads.mtbf_per_node && preempted == 0.0) return nullptr;
-    const capacity::Speed speed{step.likeliest,
-                                std::log(step.low / step.likeliest),
-                                std::log(step.high / step.likeliest),
-                                4,
-                                samples,
-                                input_of(setup, samples)};
-    return std::make_shared<const capacity::Finish>(
-        speed, job_.samples, capacity::Losses::of(job_.overheads, setup.nodes, preempted));
-  }
-
-  // From start to finish; with losses by Finish, which tests of its own hold to simulated runs.
-  [[nodiscard]] double time_s(const capacity::Setup& setup, const Spot& spot,
-                              const Foretold::Step& step, double samples, double step_s) const {
-    const Overheads& overheads = job_.overheads;
-    if (const auto finish = lossy(setup, spot, step, samples)) {
-      return finish->within(job_.probability).value();
-    }
-    const double steps = std::ceil(job_.samples / samples);
-    double work_s = steps * step_s;
-    const auto& checkpoint = overheads.checkpoint;
-    // None where the job is done before the first.
-    const Seconds median(step_s_within(step, input_of(setup, samples), 0.5));
-    if (checkpoint && checkpoint->every && *checkpoint->every < median * steps) {
-      work_s *= 1 + checkpoint->takes / *checkpoint->every;
-    }
-    return overheads.start.value() + work_s;
   }
 
   const PlannedJob& job_;

@@ -79,7 +79,7 @@ TEST(LoadJob, HasDefaults) {
   EXPECT_FALSE(job.gpus_at_most);
   EXPECT_EQ(job.pricings, std::vector{Pricing::on_demand});
   EXPECT_EQ(job.currency, "USD");
-  EXPECT_EQ(job.overheads.start, Seconds(0));
+  EXPECT_FALSE(job.overheads.start);
   EXPECT_FALSE(job.overheads.checkpoint);
   EXPECT_FALSE(job.overheads.mtbf_per_node);
   // fsdp has no bucket cap.
