@@ -12,6 +12,7 @@
 #include <set>
 
 #include "models/text/number.h"
+#include "models/units/parse.h"
 #include "scenarios/capacity/answer.h"
 #include "scenarios/remarks.h"
 #include "scenarios/text_form.h"
@@ -459,12 +460,18 @@ class Writer {
     const Row& row = *shown;
     const double rate = row.promise.median_throughput.value() / setup(row).nodes;
     const bool has_cpus = counts_cpus(row), has_disk = job_.input.bytes && machine(row).disk;
+    const std::string read =
+        job_.input.bytes && !has_disk
+            ? fmt::format(" ({} a second)",
+                          to_text(Bytes(static_cast<std::uint64_t>(
+                              rate * static_cast<double>(job_.input.bytes->value())))))
+            : "";
     if (!has_cpus || !has_disk) {
-      parts.push_back(fmt::format("whether a node's {} {} {} samples/s",
+      parts.push_back(fmt::format("whether a node's {} {} {} samples/s{}",
                                   has_cpus   ? "storage"
                                   : has_disk ? "CPUs"
                                              : "CPUs and storage",
-                                  has_cpus ? "delivers" : "deliver", in_thousands(rate)));
+                                  has_cpus ? "delivers" : "deliver", in_thousands(rate), read));
     }
     parts.emplace_back("storage and traffic");
     return fmt::format("{}", fmt::join(parts, "; "));
