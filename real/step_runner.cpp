@@ -306,7 +306,7 @@ class StepRunner::Pass {
       measured_[ready.operation] = {ready.at, ready.at};
       return ready.at;
     }
-    if (operation.kind == training::OperationKind::launch) {
+    if (is_of_host(operation.kind)) {
       return hold(ready, std::get<Seconds>(operation.work), lock);
     }
     if (const auto* time = std::get_if<Seconds>(&operation.work)) {

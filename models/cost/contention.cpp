@@ -91,10 +91,6 @@ void hold_calls(const training::StepProgram& program, const RankClass& members, 
 
 }  // namespace
 
-bool is_of_host(training::OperationKind kind) {
-  return kind == training::OperationKind::launch || kind == training::OperationKind::wait;
-}
-
 Seconds held_up(const BusyTime& busy, Seconds start, Seconds alone, double slowdown) {
   Seconds at = start;
   Seconds left = alone;

@@ -51,9 +51,6 @@ inline constexpr int settling_passes = 4;
 
 using BusyTime = stats::IntervalSet<Seconds>;
 
-// Whether a host's thread does it, so that it neither slows collectives nor is slowed by them.
-[[nodiscard]] bool is_of_host(training::OperationKind kind);
-
 // The delay of a call that begins at `start` and takes `alone` by itself, `slowdown` times as long
 // while its rank computes.
 [[nodiscard]] Seconds held_up(const BusyTime& computing, Seconds start, Seconds alone,

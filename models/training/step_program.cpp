@@ -26,8 +26,7 @@ double Operation::part_of(Rank rank) const {
 }
 
 double Operation::times_on(Rank rank, double slowdown) const {
-  const bool is_hosts = kind == OperationKind::wait || kind == OperationKind::launch;
-  return is_hosts ? part_of(rank) : slowdown * part_of(rank);
+  return is_of_host(kind) ? part_of(rank) : slowdown * part_of(rank);
 }
 
 const collectives::AlgorithmOptions* CollectiveCall::options() const {

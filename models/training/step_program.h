@@ -34,13 +34,26 @@ struct Lane {
 };
 
 // A launch is what a host's thread does for an operation or a call before that can start, or in a
-// gradient's hook: neither compute nor communication.
-enum class OperationKind { input, forward, backward, copy, optimizer, collective, wait, launch };
+// gradient's hook: neither compute nor communication. Nor is a load, by which a node's CPUs get the
+// next step's samples ready beside this one.
+enum class OperationKind {
+  input,
+  forward,
+  backward,
+  copy,
+  optimizer,
+  collective,
+  wait,
+  launch,
+  load
+};
 
 constexpr auto words_of(OperationKind) {
-  return words_up_to<OperationKind::launch>("input", "forward", "backward", "copy", "optimizer",
-                                            "collective", "wait", "launch");
+  return words_up_to<OperationKind::load>("input", "forward", "backward", "copy", "optimizer",
+                                          "collective", "wait", "launch", "load");
 }
+// Whether a host's thread does it, so that it neither slows collectives nor is slowed by them.
+constexpr bool is_of_host(OperationKind kind) { return kind >= OperationKind::wait; }
 using paceline::to_text;
 
 // How a call is carried out, once the point is resolved. A strategy leaves it unplanned.

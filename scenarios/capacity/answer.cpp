@@ -210,6 +210,8 @@ class Answering {
     const Setup& setup = search_.setup(row.plan);
     const Machine& kind = machine(setup);
     const Prediction& predicted = *predictor_.outcome(setup)->predicted;
+    Speed speed = speed_of(job_, setup, *predictor_.outcome(setup));
+    if (speed.is_bound_by_cpus() && speed.input.cpus.high > 0) return settle_input(row, speed);
     const auto widest = predicted.believed.widest();
     if (!widest) return;
     const uncertain::Priors& priors = predicted.belief.priors();
@@ -257,12 +259,29 @@ class Answering {
         break;
     }
     const auto after = uncertain::believed_after(predicted.belief, known, predicted.response);
-    Speed speed = speed_of(*predictor_.outcome(setup));
     speed.low = after.low;
     speed.high = after.high;
     speed.degrees = uncertain::freedom + 1;
-    made.limit_after = search_.limit_time(row.plan, speed);
-    made.limit_cost_after = search_.rate(row.plan) * made.limit_after;
+    add_settling(std::move(made), speed);
+  }
+
+  void settle_input(const Row& row, Speed speed) {
+    const Machine& kind = machine(search_.setup(row.plan));
+    Settling made{row, "", "", {}, {}};
+    made.hangs_on = fmt::format("what {} vCPUs of a node get ready: {:+.0f} to {:+.0f} %",
+                                *kind.vcpus, 100 * std::expm1(speed.input.cpus.low),
+                                100 * std::expm1(speed.input.cpus.high));
+    made.measure = fmt::format(
+        "run the data loader alone for a minute on {}, and add to the job file what a core did, "
+        "half of its {} vCPUs: input: {{per_core: ... samples/s}}",
+        kind.full_name(), *kind.vcpus);
+    speed.input.cpus.low = speed.input.cpus.high = 0;
+    add_settling(std::move(made), speed);
+  }
+
+  void add_settling(Settling made, const Speed& speed) {
+    made.limit_after = search_.limit_time(made.row.plan, speed);
+    made.limit_cost_after = search_.rate(made.row.plan) * made.limit_after;
     made_.settling.push_back(std::move(made));
   }
 

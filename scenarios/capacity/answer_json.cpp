@@ -97,7 +97,7 @@ class JsonOfAnswer {
     const Setup& setup = grid_.candidates[row.plan.candidate].setup;
     const PlannedJob::Strategy& strategy = job_.strategies[setup.strategy];
     const PointOutcome& outcome = *predictor_.outcome(setup);
-    const Speed speed = speed_of(outcome);
+    const Speed speed = speed_of(job_, setup, outcome);
     const auto other_price = better_below(job_, grid_, answer_, row);
     json_.object([&] {
       write_machine(job_.machines[setup.machine], setup, row.plan.pricing);
@@ -107,9 +107,11 @@ class JsonOfAnswer {
       json_.put("bucket_cap", unless_empty<&PlannedJob::Strategy::bucket_cap>(strategy));
       json_.put("batch_per_gpu", setup.batch);
       json_.put("passes", setup.passes);
-      json_.put("step_s", speed.step);
-      json_.put("step_s_low", speed.step * std::exp(speed.low));
-      json_.put("step_s_high", speed.step * std::exp(speed.high));
+      json_.put("step_s", speed.step_within(0.5));
+      json_.put("step_s_low", speed.step_within(0.05));
+      json_.put("step_s_high", speed.step_within(0.95));
+      const Seconds input = speed.input.within(0.5);
+      json_.put("input_s", input > Seconds(0) ? std::optional(input) : std::nullopt);
       json_.put("one_gpu_is_modelled", grid_.machines[setup.machine].speed_is_modelled);
       json_.put_fields(row.promise);
       json_.put("assumptions", outcome.assumptions);

@@ -49,27 +49,49 @@ double probability_of(double losses, double expected, double shape) {
 
 }  // namespace
 
-Seconds Speed::step_within(double probability) const {
+Seconds UncertainTime::within(double probability) const {
   const double at = stats::student_quantile(probability, degrees);
   const double end = stats::student_quantile(end_of_interval, degrees);
-  return step * std::exp(at / end * (at > 0 ? high : -low));
+  return likeliest * std::exp(at / end * (at > 0 ? high : -low));
 }
 
-double Speed::probability_within(Seconds within) const {
-  if (bound_up_to > 0 && within >= step_within(bound_up_to)) return 1;
-  if (bound_up_to > 0 && within < step) return below_a_half;
-  const double moved = std::log(within / step);
+double UncertainTime::probability_within(Seconds time) const {
+  if (likeliest <= Seconds(0)) return 1;
+  if (bound_up_to > 0 && time >= within(bound_up_to)) return 1;
+  if (bound_up_to > 0 && time < likeliest) return below_a_half;
+  const double moved = std::log(time / likeliest);
   const double side = moved > 0 ? high : -low;
   if (side <= 0) return moved >= 0 ? 1 : 0;
   const double end = stats::student_quantile(end_of_interval, degrees);
   return stats::student_below(moved / side * end, degrees);
 }
 
-Speed StepBound::speed(double probability, double samples_per_step) const {
+double Speed::probability_within(Seconds within) const {
+  if (within < input.disk) return 0;
+  return without_input().probability_within(within) * input.cpus.probability_within(within);
+}
+
+Seconds Speed::step_within(double probability) const {
+  const auto longer = [&](double each) {
+    return std::max(without_input().within(each), input.within(each));
+  };
+  Seconds least = longer(probability);
+  if (input.cpus.high <= 0) return least;
+  // Where both keep it with half of what may be missed, their product does.
+  Seconds most = longer((1 + probability) / 2);
+  constexpr double close = 1e-12;
+  while (most - least > most * close) {
+    const Seconds middle = (least + most) / 2.0;
+    (probability_within(middle) < probability ? least : most) = middle;
+  }
+  return most;
+}
+
+Speed StepBound::speed(double probability, double samples_per_step, const InputTime& input) const {
   const double at = stats::student_quantile(probability, uncertain::freedom);
   const double end = stats::student_quantile(end_of_interval, uncertain::freedom);
   const double high = at > 0 ? std::log(limit / median) / at * end : 0;
-  return {median, 0, high, uncertain::freedom, samples_per_step, probability};
+  return {median, 0, high, uncertain::freedom, samples_per_step, input, probability};
 }
 
 Losses Losses::of(const Overheads& overheads, std::uint32_t nodes, std::uint32_t gpus_per_node,
@@ -93,8 +115,11 @@ Losses Losses::of(const Overheads& overheads, std::uint32_t nodes, std::uint32_t
 }
 
 Finish::Finish(const Speed& speed, double samples, const Losses& losses)
-    : speed_(speed), steps_(std::ceil(samples / speed.samples_per_step)), losses_(losses) {
-  const Seconds work = speed_.step * steps_;
+    : speed_(speed),
+      step_(speed.step_within(0.5)),
+      steps_(std::ceil(samples / speed.samples_per_step)),
+      losses_(losses) {
+  const Seconds work = step_ * steps_;
   const bool has_checkpoints = losses.segment > Seconds(0);
   segment_ = has_checkpoints ? std::min(losses.segment, work) : work;
   takes_ = has_checkpoints && losses.segment < work ? losses.takes : Seconds(0);
@@ -192,7 +217,7 @@ Seconds Finish::within(double probability) const {
 Seconds Finish::expected() const {
   double sum = 0;
   for (const Started& how : ways_) {
-    sum += (how.start + speed_.step * (steps_ * how.expected)).value();
+    sum += (how.start + step_ * (steps_ * how.expected)).value();
   }
   return Seconds(sum / static_cast<double>(ways_.size()));
 }

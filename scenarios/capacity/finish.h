@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,16 +11,45 @@
 
 namespace paceline::capacity {
 
-// A step's time. Its logarithm is Student's, with its own scale on either side of the likeliest.
-struct Speed {
-  Seconds step;              // likeliest, and the median
+// A time whose logarithm is Student's, with its own scale on either side of the likeliest.
+struct UncertainTime {
+  Seconds likeliest;
   double low = 0, high = 0;  // the ends of its 90 % interval, as logarithms over that
   double degrees = uncertain::freedom;
-  double samples_per_step = 1;
-  // Above a half: a bound, which holds up to that probability. No step is more probable to take no
-  // longer than it says.
+  // Above a half: a bound, which holds up to that probability: no step is as likely to take no
+  // longer than a time as this one.
   double bound_up_to = 0;
 
+  [[nodiscard]] Seconds within(double probability) const;
+  [[nodiscard]] double probability_within(Seconds time) const;
+};
+
+// How long a node takes to get a step's samples ready, beside the step before; 0: not counted.
+struct InputTime {
+  UncertainTime cpus = {};
+  Seconds disk = {};
+
+  [[nodiscard]] Seconds within(double probability) const {
+    return std::max(cpus.within(probability), disk);
+  }
+};
+
+// A step's time: the longer of what GPUs and links take and of its input, which know nothing of
+// each other.
+struct Speed {
+  Seconds step;  // likeliest, as UncertainTime has it, without input
+  double low = 0, high = 0;
+  double degrees = uncertain::freedom;
+  double samples_per_step = 1;
+  InputTime input = {};
+  double bound_up_to = 0;  // as UncertainTime has it
+
+  [[nodiscard]] UncertainTime without_input() const {
+    return {step, low, high, degrees, bound_up_to};
+  }
+  [[nodiscard]] bool is_bound_by_cpus() const {
+    return input.cpus.likeliest > std::max(step, input.disk);
+  }
   // The time that the step does not exceed with that probability.
   [[nodiscard]] Seconds step_within(double probability) const;
   // The probability that it takes no more.
@@ -28,11 +58,12 @@ struct Speed {
 
 // No step's median is below the one, nor below the other the time that it does not exceed with the
 // job's probability; nor are the times between, on a straight line of logarithms over Student's
-// quantiles.
+// quantiles. Without input.
 struct StepBound {
   Seconds median, limit;
 
-  [[nodiscard]] Speed speed(double probability, double samples_per_step) const;
+  [[nodiscard]] Speed speed(double probability, double samples_per_step,
+                            const InputTime& input) const;
 };
 
 // What a run takes beside its steps where its job and its catalogue do not tell.
@@ -120,6 +151,7 @@ class Finish {
   [[nodiscard]] double done(Seconds left, Seconds step_at_most) const;
 
   Speed speed_;
+  Seconds step_;  // median
   double steps_;
   Losses losses_;
   Seconds segment_, takes_;

@@ -41,7 +41,8 @@ std::vector<std::optional<Speed>> Predictor::speeds(std::span<const Setup> setup
   std::vector<std::optional<Speed>> speeds;
   for (const Setup& setup : setups) {
     const PointOutcome* known = outcome(setup);
-    speeds.push_back(known != nullptr ? std::optional(speed_of(*known)) : std::nullopt);
+    speeds.push_back(known != nullptr ? std::optional(speed_of(job_, setup, *known))
+                                      : std::nullopt);
   }
   if (options_.progress) {
     options_.progress({.done = known_.size(), .of = "plans predicted", .doing = "searching"});
@@ -118,11 +119,15 @@ const PointOutcome* Predictor::outcome(const Setup& setup) const {
   return found->second.outcome ? &*found->second.outcome : nullptr;
 }
 
-Speed speed_of(const PointOutcome& outcome) {
+Speed speed_of(const PlannedJob& job, const Setup& setup, const PointOutcome& outcome) {
   const Prediction& predicted = *outcome.predicted;
   const Seconds step = predicted.totals.step;
-  return {step, std::log(predicted.interval.low / step), std::log(predicted.interval.high / step),
-          uncertain::freedom, outcome.samples_per_step};
+  return {step,
+          std::log(predicted.interval.low / step),
+          std::log(predicted.interval.high / step),
+          uncertain::freedom,
+          outcome.samples_per_step,
+          input_of(job, setup)};
 }
 
 }  // namespace paceline::capacity

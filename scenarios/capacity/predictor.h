@@ -59,7 +59,8 @@ class Predictor {
   std::map<Setup, StepBound> bounds_;
 };
 
-// What a prediction says of its steps.
-[[nodiscard]] Speed speed_of(const PointOutcome& outcome);
+// What a setup's prediction and its input say of its steps.
+[[nodiscard]] Speed speed_of(const PlannedJob& job, const Setup& setup,
+                             const PointOutcome& outcome);
 
 }  // namespace paceline::capacity

@@ -46,6 +46,19 @@ bool meets(const Wanted& wanted, Seconds time, Money cost, SamplesPerSecond thro
 
 }  // namespace
 
+InputTime input_of(const PlannedJob& job, const Setup& setup) {
+  const Machine& machine = job.machines[setup.machine];
+  const double samples = samples_per_step(job, setup) / setup.nodes;
+  InputTime time;
+  if (job.input.per_core && machine.vcpus) {
+    const double spread = std::log(job.input.factor);
+    const double cores = *machine.vcpus / vcpus_per_core;
+    time.cpus = {Seconds(samples / (job.input.per_core->value() * cores)), -spread, spread};
+  }
+  if (job.input.bytes && machine.disk) time.disk = *job.input.bytes / *machine.disk * samples;
+  return time;
+}
+
 Search::Search(const PlannedJob& job, Grid& grid, TightenBound tighten, PredictSetups predict)
     : job_(job), grid_(grid), tighten_(std::move(tighten)), predict_(std::move(predict)) {
   for (std::size_t i = 0; i < grid.candidates.size(); ++i) add(i);
@@ -82,12 +95,12 @@ Search::Bounded Search::bounded(const Plan& plan, const StepBound& step, bool ha
     of_plan.segment = of_plan.takes = Seconds(0);
     of_plan.starts = {std::ranges::min(of_plan.starts)};
   }
-  const Finish finish(step.speed(job_.probability, samples), job_.samples, of_plan);
-  const Seconds time = finish.within(job_.probability);
+  const Speed speed = step.speed(job_.probability, samples, input_of(job_, setup(plan)));
+  const Seconds time = Finish(speed, job_.samples, of_plan).within(job_.probability);
   // What is as long as its bound, but for rounding and how close times are, must not be excluded.
   constexpr double close = 1 - 1e-8;
   return {plan, time * close, cost_of(rate(plan), time) * close,
-          SamplesPerSecond(samples / step.limit.value() / close)};
+          SamplesPerSecond(samples / speed.step_within(job_.probability).value() / close)};
 }
 
 const Search::Bounded& Search::tightened(const Plan& plan, Tight how) {
@@ -131,7 +144,7 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   made.median_cost = cost_of(price, made.median);
   made.limit_cost = cost_of(price, made.limit);
   const double samples = speed->samples_per_step;
-  made.median_throughput = SamplesPerSecond(samples / speed->step.value());
+  made.median_throughput = SamplesPerSecond(samples / speed->step_within(0.5).value());
   made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
   // What has no end meets none.
   made.probability = std::isfinite(made.median.value()) ? 1 : 0;

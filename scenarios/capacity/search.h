@@ -15,6 +15,8 @@
 
 namespace paceline::capacity {
 
+[[nodiscard]] InputTime input_of(const PlannedJob& job, const Setup& setup);
+
 // A setup and how its nodes are paid for.
 struct Plan {
   std::size_t candidate = 0;  // of the grid's

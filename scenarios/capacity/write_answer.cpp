@@ -12,6 +12,7 @@
 #include <set>
 
 #include "models/text/number.h"
+#include "models/units/parse.h"
 #include "scenarios/capacity/answer.h"
 #include "scenarios/remarks.h"
 #include "scenarios/text_form.h"
@@ -179,6 +180,7 @@ class Writer {
     part("speed", fmt::format("{} samples/s median; with {} probability at least {}",
                               in_thousands(promise.median_throughput.value()), probability(),
                               in_thousands(promise.limit_throughput.value())));
+    if (const std::string limit = limit_of_input(row); !limit.empty()) part("input", limit);
     part("chance", fmt::format("{} of meeting {}", chance(promise.probability),
                                target_count() > 1 ? "all targets" : "the target"));
     if (answer_.nearby && answer_.best) {
@@ -187,6 +189,29 @@ class Writer {
                                  money(answer_.nearby->promise.limit_cost), probability()));
     }
     out_ << '\n';
+  }
+
+  // "limits it: 8 vCPUs get about 800 samples/s ready per node (400 to 1,600), its GPUs train
+  // 1,206; ..."; empty: GPUs and links are likelier to.
+  [[nodiscard]] std::string limit_of_input(const Row& row) const {
+    const Speed speed = speed_of(job_, setup(row), *predictor_.outcome(setup(row)));
+    if (speed.input.within(0.5) <= speed.step) return "";
+    const auto rate = [&](Seconds step) {
+      return in_thousands(speed.samples_per_step / setup(row).nodes / step.value());
+    };
+    const std::string trained = fmt::format("its GPUs could train {}", rate(speed.step));
+    if (!speed.is_bound_by_cpus()) {
+      return fmt::format("limits it: its disk reads {} samples/s per node, and {}",
+                         rate(speed.input.disk), trained);
+    }
+    const UncertainTime& cpus = speed.input.cpus;
+    const std::string ends =
+        cpus.high > 0 ? fmt::format(" ({} to {})", rate(cpus.within(0.95)), rate(cpus.within(0.05)))
+                      : "";
+    return fmt::format(
+        "limits it: {} vCPUs get about {} samples/s ready per node{}, and {}; more vCPUs per GPU, "
+        "smaller images or decoding on GPUs (DALI, `input: {{kind: none}}`) relieve it",
+        *machine(row).vcpus, rate(cpus.likeliest), ends, trained);
   }
 
   [[nodiscard]] int target_count() const {
@@ -198,26 +223,28 @@ class Writer {
                                                bool marks_modelled) const {
     const Setup& made = setup(row);
     const Promise& promise = row.promise;
-    const Speed speed = speed_of(*predictor_.outcome(made));
+    const Speed speed = speed_of(job_, made, *predictor_.outcome(made));
+    const auto part_of_median = [&](double probability) {
+      return 100 * (speed.step_within(probability) / speed.step_within(0.5) - 1);
+    };
     const auto number = [&](Money amount) {
       const std::string text = money(amount);
       return text.substr(0, text.find(' '));
     };
-    return {
-        what,
-        name_of(row),
-        std::to_string(made.nodes),
-        std::to_string(gpus_of(job_, made)),
-        strategy(row),
-        made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
-                        : std::to_string(made.batch),
-        fmt::format("{:+.0f}% {:+.0f}%{}", 100 * std::expm1(speed.low),
-                    100 * std::expm1(speed.high), marks_modelled && is_modelled(row) ? "*" : ""),
-        in_one_unit(promise.median),
-        in_one_unit(promise.limit),
-        number(promise.median_cost),
-        number(promise.limit_cost),
-        chance(promise.probability)};
+    return {what,
+            name_of(row),
+            std::to_string(made.nodes),
+            std::to_string(gpus_of(job_, made)),
+            strategy(row),
+            made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
+                            : std::to_string(made.batch),
+            fmt::format("{:+.0f}% {:+.0f}%{}", part_of_median(0.05), part_of_median(0.95),
+                        marks_modelled && is_modelled(row) ? "*" : ""),
+            in_one_unit(promise.median),
+            in_one_unit(promise.limit),
+            number(promise.median_cost),
+            number(promise.limit_cost),
+            chance(promise.probability)};
   }
 
   // Each plan once, by what it is beside the best.
@@ -392,6 +419,14 @@ class Writer {
                                       in_words(untold::checkpoint)));
     }
     remarks_.add(weight::not_counted, "not counted: " + not_counted());
+    if (job_.input.per_core) {
+      remarks_.add_detail(
+          fmt::format("input: a core, two vCPUs, gets {} samples/s ready ({}){}",
+                      in_thousands(job_.input.per_core->value()), to_text(job_.input.kind),
+                      job_.input.factor > 1
+                          ? fmt::format("; 90 % are within a factor of {:.2g}", job_.input.factor)
+                          : ""));
+    }
     remarks_.add_detail("counted: " + what_is_counted());
     remarks_.add_detail(fmt::format(
         "median: as likely to be higher as lower; limit: not exceeded with {} probability",
@@ -465,14 +500,32 @@ class Writer {
     });
   }
 
+  // Or they have nothing to do.
+  [[nodiscard]] bool counts_cpus(const Row& row) const {
+    const bool has_rate = job_.input.per_core.has_value();
+    return has_rate ? machine(row).vcpus.has_value() : job_.input.kind == InputKind::tokens;
+  }
+
   [[nodiscard]] std::string not_counted() const {
     std::vector<std::string> parts;
     const auto& shown = answer_.best ? answer_.best : answer_.nearest;
     if (!shown) return "storage and traffic";
     const Row& row = *shown;
-    parts.push_back(
-        fmt::format("whether a node's CPUs and storage deliver {} samples/s",
-                    in_thousands(row.promise.median_throughput.value() / setup(row).nodes)));
+    const double rate = row.promise.median_throughput.value() / setup(row).nodes;
+    const bool has_cpus = counts_cpus(row), has_disk = job_.input.bytes && machine(row).disk;
+    const std::string read =
+        job_.input.bytes && !has_disk
+            ? fmt::format(" ({} a second)",
+                          to_text(Bytes(static_cast<std::uint64_t>(
+                              rate * static_cast<double>(job_.input.bytes->value())))))
+            : "";
+    if (!has_cpus || !has_disk) {
+      parts.push_back(fmt::format("whether a node's {} {} {} samples/s{}",
+                                  has_cpus   ? "storage"
+                                  : has_disk ? "CPUs"
+                                             : "CPUs and storage",
+                                  has_cpus ? "delivers" : "deliver", in_thousands(rate), read));
+    }
     parts.emplace_back("storage and traffic");
     return fmt::format("{}", fmt::join(parts, "; "));
   }

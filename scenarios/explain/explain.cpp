@@ -90,6 +90,8 @@ class Formulas {
       case TermKind::believed: return longer(compute.contended, compute.believed);
       case TermKind::host:
         return fmt::format("{} of launches, less what hides them", to_text(terms_.launches));
+      case TermKind::load:
+        return to_text(predicted_.alone->load) + " of a node, less what hides it";
       case TermKind::engine_copies:
         return "an engine's, into and out of its buffer, or a GPU's, from and to its host";
       case TermKind::engine_waits: return "to its next wake, and until ranks agree";
@@ -142,6 +144,7 @@ class Sources {
         return unless(place_of({"training.host"}),
                       "launches of layers and hooks as on average (models/workload/attained.h, "
                       "models/training/strategy.h)");
+      case TermKind::load: return place_of({"workload.input_rate"});
       case TermKind::engine_waits: return place_of({"training.cycle_time", "training.strategy"});
       case TermKind::engine_copies: return place_of({"training.strategy"});
       case TermKind::exposed_call:

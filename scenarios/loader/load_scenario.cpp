@@ -279,6 +279,9 @@ void load_step(Section& file, const Overrides& overrides, Section& workload, Sec
                Scenario& scenario) {
   const Shares shares = shares_of(file.below("job"), workload, training, scenario);
   load_workload(workload, overrides, shares.batch, scenario);
+  if (const auto rate = workload.field("input_rate")) {
+    scenario.input_rate = throughput_of(*rate, scenario.network.get());
+  }
   const bool optimizer_modelled = load_training(training, scenario);
   if (shares.passes) scenario.training.gradient_accumulation = *shares.passes;
   find_one_gpu_speed(workload, optimizer_modelled, scenario);

@@ -56,6 +56,8 @@ constexpr std::array precision_table{
 constexpr std::array precision_forms{Form{OneOf{texts_of<Precision>}},
                                      Form{Map{rows<precision_table>}}};
 
+constexpr std::array input_forms{Form{Throughput{.or_tokens = true}}};
+
 constexpr std::array throughput_forms{Form{Throughput{.or_tokens = true}},
                                       Form{Map{measured_batch_keys}, Form::Of::list}};
 
@@ -129,6 +131,8 @@ constexpr std::array workload_table{
         "32",
         {},
         {"trace", "job.global_batch"}},
+    Key{"input_rate", Structure{"a throughput", rows<input_forms>}, "as much as is trained",
+        "that a node's CPUs get ready for all its GPUs, beside the step", "560 samples/s"},
     Key{"device",
         Text{"a name, or a file", shipped_devices},
         "required, except with a trace",

@@ -132,6 +132,7 @@ struct Scenario {
   workload::Workload workload;                       // timed for its batch, precision and device
   std::shared_ptr<const workload::Network> network;  // whose layers these are; of a model only
   workload::Precision precision = workload::Precision::fp32;  // of its compute
+  std::optional<SamplesPerSecond> input_rate = {};  // of a node; nullopt: as much as is trained
   bool one_gpu_is_wrapped = false;  // its measured step has the strategy's copies in it
   double compute_ratio = measured_compute, compute_shorter = 1;
   bool network_is_measured = false;  // the file says that its figures are of this network

@@ -25,6 +25,7 @@ LossKind loss_of(TermKind kind) {
     case TermKind::copies: return LossKind::copies;
     case TermKind::engine_copies:
     case TermKind::engine_waits: return LossKind::engine;
+    case TermKind::load: return LossKind::input;
     case TermKind::input:
     case TermKind::passes:
     case TermKind::optimizer:

@@ -14,11 +14,12 @@ struct PointOutcome;
 // by contention, and then waits for calls that nothing hides (step_terms.h): each part is what that
 // adds to those before it. `rest`: what the step's own compute and launches take beyond one GPU's,
 // or less, as where ranks divide the optimizer among them.
-enum class LossKind { communication, stragglers, contention, copies, engine, rest };
+enum class LossKind { communication, stragglers, contention, copies, engine, input, rest };
 
 constexpr auto words_of(LossKind) {
   return words_up_to<LossKind::rest>("exposed communication", "stragglers", "contention",
                                      "copies on the GPU", "waits and copies beside compute",
+                                     "waiting for input (a node's CPUs)",
                                      "launches, hooks and optimizer");
 }
 

@@ -48,10 +48,12 @@ constexpr std::array computed{std::pair{Counted::input, TermKind::input},
                               std::pair{Counted::passes, TermKind::passes},
                               std::pair{Counted::copies, TermKind::copies},
                               std::pair{Counted::optimizer, TermKind::optimizer}};
-constexpr std::array uncomputed{
-    std::pair{Counted::engine_copy, TermKind::engine_copies},
-    std::pair{Counted::joining, TermKind::others}, std::pair{Counted::launch, TermKind::host},
-    std::pair{Counted::wait, TermKind::engine_waits}, std::pair{Counted::idle, TermKind::idle}};
+constexpr std::array uncomputed{std::pair{Counted::engine_copy, TermKind::engine_copies},
+                                std::pair{Counted::joining, TermKind::others},
+                                std::pair{Counted::launch, TermKind::host},
+                                std::pair{Counted::load, TermKind::load},
+                                std::pair{Counted::wait, TermKind::engine_waits},
+                                std::pair{Counted::idle, TermKind::idle}};
 
 Seconds all_of(const Timeline& timeline, Counted as) {
   Seconds sum;
@@ -142,6 +144,7 @@ using training::OperationKind;
 
 Counted counted_as(const training::Operation& operation, const training::Lane& lane) {
   if (operation.kind == OperationKind::launch) return Counted::launch;
+  if (operation.kind == OperationKind::load) return Counted::load;
   if (lane.kind == LaneKind::compute) {
     switch (operation.kind) {
       case OperationKind::optimizer: return Counted::optimizer;

@@ -24,6 +24,7 @@ enum class Counted {
   wait,
   joining,
   launch,
+  load,
   idle
 };
 
@@ -60,6 +61,7 @@ enum class TermKind {
   engine_copies,  // on the lane of calls
   others,         // this rank is in a call that other ranks have not joined yet
   host,           // a host's thread launches, and nothing else goes on
+  load,           // a node's CPUs get samples ready, and nothing else goes on
   engine_waits,   // an engine's thread waits for its next cycle, or for what ranks agree on
   idle,           // nothing goes on
 };
@@ -68,7 +70,7 @@ constexpr auto words_of(TermKind) {
   return words_up_to<TermKind::idle>(
       "input", "forward and backward", "copies", "optimizer", "slowest rank", "contention",
       "measured rows", "exposed communication", "copies beside compute", "waiting for other ranks",
-      "host launches", "waiting of the engine", "nothing goes on");
+      "host launches", "waiting for input", "waiting of the engine", "nothing goes on");
 }
 
 // A part of the step, without words: `operation` of an exposed call only.

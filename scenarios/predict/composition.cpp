@@ -94,7 +94,7 @@ Seconds compute_of_slowest(const ResolvedPoint& point) {
   Seconds sum;
   for (const training::Operation& operation : point.program.operations) {
     const auto* time = std::get_if<Seconds>(&operation.work);
-    if (time != nullptr && !waits(operation) && !cost::is_of_host(operation.kind)) sum += *time;
+    if (time != nullptr && !waits(operation) && !is_of_host(operation.kind)) sum += *time;
   }
   return point.slowdown.empty() ? sum : sum * std::ranges::max(point.slowdown);
 }
@@ -153,6 +153,11 @@ StepScale scale_of(const PreparedPoint& prepared,
           .overlap_lost = std::clamp(of(Unknown::overlap), 0.0, 1.0)};
 }
 
+double factor_of(const training::Operation& operation, double compute, double waiting) {
+  if (operation.kind == training::OperationKind::load) return 1;
+  return waits(operation) ? waiting : compute;
+}
+
 bool is_input(const uncertain::Place& place) {
   return place.is_alone() && place.compute_is_measured;
 }
@@ -184,7 +189,7 @@ std::vector<Seconds> time_beside_calls(const training::StepProgram& program,
   std::vector<Seconds> beside(ran.size());
   for (std::size_t id = 0; id < ran.size(); ++id) {
     const training::Operation& operation = program.operations[id];
-    if (call_of(operation) != nullptr || cost::is_of_host(operation.kind)) continue;
+    if (call_of(operation) != nullptr || is_of_host(operation.kind)) continue;
     beside[id] = busy.covered(ran[id].start, ran[id].end);
   }
   return beside;
@@ -201,8 +206,9 @@ ResolvedPoint Composition::scaled(const StepScale& scale) const {
   for (training::OperationId id = 0; id < point.program.operations.size(); ++id) {
     training::Operation& operation = point.program.operations[id];
     if (auto* time = std::get_if<Seconds>(&operation.work)) {
-      if (!cost::is_of_host(operation.kind)) *time = *time * scale.kernels;
-      *time = *time * (waits(operation) ? scale.waits : scale.compute);
+      if (operation.kind == training::OperationKind::load) continue;  // of no GPU's speed
+      if (!is_of_host(operation.kind)) *time = *time * scale.kernels;
+      *time = *time * factor_of(operation, scale.compute, scale.waits);
       *time = (*time + beside_calls_[id] * scale.overlap_lost) * scale.whole;
     } else {
       auto& known = std::get<training::KnownCall>(std::get<CollectiveCall>(operation.work).how);
@@ -262,7 +268,7 @@ void give_bounds(const PreparedPoint& prepared, const topology::Cluster& cluster
       response.of_one_gpu = std::min(std::log(least / response.step), 0.0);
     }
   }
-  const Seconds shortest = std::max({alone, wires.node_links, wires.network});
+  const Seconds shortest = std::max({alone, wires.node_links, wires.network, prepared.load});
   if (shortest > Seconds(0)) response.shortest = std::min(std::log(shortest / response.step), 0.0);
 }
 

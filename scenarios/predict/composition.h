@@ -23,6 +23,9 @@ struct StepScale {
 [[nodiscard]] StepScale scale_of(const PreparedPoint& prepared,
                                  const std::array<double, uncertain::quantities>& values);
 
+// How many times as long an operation takes that is no call. What loads samples is no compute.
+[[nodiscard]] double factor_of(const training::Operation& operation, double compute, double waits);
+
 // Whether it is a step of one GPU that was measured: what rows of several are compared with.
 [[nodiscard]] bool is_input(const uncertain::Place& place);
 

@@ -349,9 +349,9 @@ UniformStep::Variants GroupForm::variants(const UniformStep::Times& times,
   made.lead.resize(operations.size());
   for (std::size_t k = 0; k < factors.size(); ++k) {
     for (std::size_t id = 0; id < operations.size(); ++id) {
-      const bool is_wait = operations[id].kind == training::OperationKind::wait;
-      made.work[id][k] = times.work[id] * (is_wait ? factors[k].waits : factors[k].compute) +
-                         beside_calls[id] * factors[k].overlap_lost;
+      made.work[id][k] =
+          times.work[id] * factor_of(operations[id], factors[k].compute, factors[k].waits) +
+          beside_calls[id] * factors[k].overlap_lost;
     }
     for (std::size_t i = 0; i < step_.calls().size(); ++i) {
       const training::OperationId id = step_.calls()[i];
@@ -393,8 +393,7 @@ UniformStep::Times GroupForm::scaled(const UniformStep::Times& times,
   UniformStep::Times made = times;
   const auto& operations = prepared_.point.program.operations;
   for (std::size_t id = 0; id < operations.size(); ++id) {
-    const bool is_wait = operations[id].kind == training::OperationKind::wait;
-    made.work[id] = times.work[id] * (is_wait ? factors.waits : factors.compute) +
+    made.work[id] = times.work[id] * factor_of(operations[id], factors.compute, factors.waits) +
                     beside_calls[id] * factors.overlap_lost;
   }
   for (std::size_t i = 0; i < step_.calls().size(); ++i) {

@@ -376,6 +376,16 @@ void plan(const Calibration* calibration, const Scenario& scenario, PreparedPoin
   }
 }
 
+// A node gets the samples of a step ready beside the one before, on a lane that nothing waits for.
+void load_samples(const Scenario& scenario, PreparedPoint& prepared) {
+  if (!scenario.input_rate) return;
+  const double of_node = prepared.samples_per_step / scenario.cluster.nodes;
+  prepared.load = Seconds(of_node / scenario.input_rate->value());
+  training::StepProgram& program = prepared.point.program;
+  const auto lane = program.add_lane({"loader", training::LaneKind::host});
+  program.add({"load", training::OperationKind::load, lane, {}, prepared.load});
+}
+
 }  // namespace
 
 PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibration* calibration,
@@ -401,6 +411,7 @@ PreparedPoint resolve(const Scenario& scenario, std::uint64_t id, const Calibrat
     const bool is_launch = operation.kind == training::OperationKind::launch;
     if (is_launch && scenario.models_launches()) *time = *time * slowest;
   }
+  load_samples(scenario, prepared);
   return prepared;
 }
 

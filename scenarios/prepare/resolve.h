@@ -28,6 +28,7 @@ struct PreparedPoint {
   Seconds one_gpu_step;     // the plain model on one GPU, without a wrapper
   Seconds time_at_peak;     // workload::time_at_peak of one GPU's step; 0: not known
   double samples_per_step;  // of all ranks
+  Seconds load = {};        // until a node's CPUs have its samples of a step; 0: at once
   PointSetup setup;
   Assumptions assumptions = {};
   RatioRange traced = {};  // what a replay's interval has at least: how much traced steps differ

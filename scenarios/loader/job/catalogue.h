@@ -98,6 +98,8 @@ struct Machine {
   std::optional<Spot> spot;
   std::optional<Reserved> reserved;
   std::optional<std::uint32_t> at_most;  // nodes
+  std::optional<std::uint32_t> vcpus;    // of a node; nullopt: nobody tells
+  std::optional<BytesPerSecond> disk;    // that a node reads samples with
   std::string source, date;              // of its prices; as 2026-11-26, or unknown
   std::uint32_t gpus_per_node = 1;
   std::size_t hardware = 0;  // the first of the job's machines that is the same but for its price

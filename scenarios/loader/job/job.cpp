@@ -82,6 +82,7 @@ class JobReader {
     job_.sections.emplace("name", file_.require("name"));
     job_.text = document_->text;
     read_workload();
+    job_.input = loader::read_input(file_.below("input"), workload_.network.get());
     read_training();
     read_amount();
     read_targets();

@@ -10,6 +10,7 @@
 
 #include "models/units/units.h"
 #include "scenarios/loader/job/catalogue.h"
+#include "scenarios/loader/job/input.h"
 #include "scenarios/loader/scenario_file.h"
 
 namespace paceline {
@@ -53,6 +54,7 @@ class PlannedJob {
   double samples = 0;            // all of it
   std::string amount;            // in words of the file: "90 epochs of 1281167 samples"
   std::string network;           // that is trained: a model's name, or "layers"
+  JobInput input;
   Targets targets;
   double probability = 0.9;  // from 0.5 to 0.999
   Batches batches;

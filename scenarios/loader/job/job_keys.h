@@ -26,6 +26,8 @@ struct SaidElsewhere {
 inline constexpr std::array workload_elsewhere{
     SaidElsewhere{"batch_per_gpu", "is what a job looks for",
                   "write batch_per_gpu: {at_most: 256} beside workload"},
+    SaidElsewhere{"input_rate", "is of a node, and machines differ",
+                  "write input: {per_core: 120 samples/s} beside workload"},
     SaidElsewhere{"device", "is the machines'", "leave it out; limits.devices chooses some"},
     SaidElsewhere{"trace", "is of one device and batch, and a job looks for both",
                   "write model: resnet50"},

@@ -96,6 +96,9 @@ constexpr std::array machine_table{
         "when they were, by that source's own word",
         "2026-11-26",
         {"source"}},
+    Key{"vcpus", Count{1, 1'000'000}, "not known", "of a node: threads of its CPUs, two a core",
+        "96"},
+    Key{"disk", Bandwidth{}, "not counted", "at which a node reads samples", "2GBps"},
     Key{"at_most", Count{1, 1'000'000}, "any number",
         "nodes that can be had of it; one where its `cluster` has no `network.bandwidth`"},
 };
@@ -222,6 +225,8 @@ Machine read_machine(const Field& entry, Machine machine, Prices& prices) {
     machine.source = source->text();
     machine.date = read_date(section.require("date"));
   }
+  machine.vcpus = section.find<std::uint32_t>("vcpus");
+  machine.disk = section.find<BytesPerSecond>("disk");
   read_prices(section, prices, machine);
   read_nodes(section, machine);
   section.finish();

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/stats/mixed.h"
@@ -26,7 +27,7 @@ struct DrawnJob {
 // job.
 class JobDrawer {
  public:
-  explicit JobDrawer(std::uint64_t number) : state_(number * 1'000'003) {}
+  explicit JobDrawer(std::uint64_t number) : state_(number * 1'000'003), input_state_(~state_) {}
 
   // `nodes`: the most that a job allows, 2 or more.
   [[nodiscard]] DrawnJob draw(std::uint64_t nodes) {
@@ -39,6 +40,7 @@ class JobDrawer {
     if (one_in(4)) made.job += fmt::format(", gpus: {}", one_of<int>({4, 8, 12, 30, 64}));
     if (one_in(3)) made.job += ", regions: [us]";
     made.job += "}\n" + overheads(start_min);
+    made.job += input();
     made.job += fmt::format("pricing: {}\n", one_of<const char*>({"on_demand", "spot", "both"}));
     return made;
   }
@@ -83,6 +85,7 @@ class JobDrawer {
         text += fmt::format("  - {{{}, region: {}-{}, area: {}, {}", machine, area, region, area,
                             prices(is_first));
         if (one_in(5)) text += fmt::format(", at_most: {}", between(1, 5));
+        text += input_of_machine();
         text += "}\n";
       }
     }
@@ -105,6 +108,24 @@ class JobDrawer {
       text += fmt::format(", preemptions: {}%/h", one_of<const char*>({"0.1", "1", "5", "20"}));
     }
     return text + "}";
+  }
+
+  // Drawn apart, so that jobs are else what they are without.
+  [[nodiscard]] std::string input_of_machine() {
+    std::swap(state_, input_state_);
+    std::string text;
+    if (one_in(2)) text += fmt::format(", vcpus: {}", one_of<int>({8, 32, 96}));
+    if (one_in(6)) text += fmt::format(", disk: {}MBps", one_of<int>({100, 400}));
+    std::swap(state_, input_state_);
+    return text;
+  }
+  [[nodiscard]] std::string input() {
+    std::swap(state_, input_state_);
+    const std::string told =
+        one_of<const char*>({"", "", "input: {kind: none}\n", "input: {per_core: 120 samples/s}\n",
+                             "input: {bytes: 40kB}\n"});
+    std::swap(state_, input_state_);
+    return told;
   }
 
   [[nodiscard]] std::string workload() {
@@ -185,7 +206,7 @@ class JobDrawer {
     return text + "}\n";
   }
 
-  std::uint64_t state_;
+  std::uint64_t state_, input_state_;
 };
 
 }  // namespace paceline::test

@@ -32,6 +32,31 @@ TEST(Finish, TakesTheStepsQuantile) {
   EXPECT_NEAR(speed.probability_within(speed.step_within(0.8)), 0.8, 1e-9);
 }
 
+// Steps wait for what CPUs get ready beside them, as long as that takes longer.
+TEST(Finish, TakesTheLongerOfStepsAndTheirInput) {
+  Speed speed{Seconds(0.1), -0.1, 0.2, 4, 1000};
+  speed.input.cpus.likeliest = Seconds(0.3);
+  EXPECT_NEAR(Finish(speed, 3.6e7, {}).within(0.9).value(), 3600 * 3, 1e-6);
+  EXPECT_NEAR(Finish(speed, 3.6e7, {}).expected().value(), 3600 * 3, 1e-6);
+  EXPECT_EQ(speed.probability_within(Seconds(0.299)), 0);
+  speed.input.cpus.likeliest = Seconds(0.01);
+  EXPECT_NEAR(Finish(speed, 3.6e7, {}).within(0.95).value(), 3600 * std::exp(0.2), 1e-3);
+  speed.input.disk = Seconds(0.4);
+  EXPECT_NEAR(Finish(speed, 3.6e7, {}).within(0.95).value(), 3600 * 4, 1e-3);
+}
+
+// Two that are as long, and know nothing of each other: both are within their median in one of four
+// cases, and within what each keeps with a probability of sqrt(1/2) in half of them.
+TEST(Finish, KeepsTimeWithTheProductOfBothProbabilities) {
+  Speed speed{Seconds(0.1), -0.2, 0.2, 4, 1000};
+  speed.input.cpus = {Seconds(0.1), -0.2, 0.2, 4};
+  EXPECT_NEAR(speed.probability_within(Seconds(0.1)), 0.25, 1e-9);
+  EXPECT_NEAR(speed.step_within(0.5) / speed.without_input().within(std::sqrt(0.5)), 1, 1e-9);
+  for (const double probability : {0.05, 0.5, 0.9, 0.99}) {
+    EXPECT_NEAR(speed.probability_within(speed.step_within(probability)), probability, 1e-9);
+  }
+}
+
 // 60 checkpoints of 30 s in an hour's work, one a minute, and 600 s before the first step.
 TEST(Finish, CountsStartAndCheckpoints) {
   const Finish finish(sure_speed(), 3.6e7, {0, {Seconds(600)}, Seconds(60), Seconds(30)});

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string_view>
 
+#include "scenarios/capacity/search.h"
 #include "scenarios/predict/evidence.h"
 #include "tests/scenarios/loader/job/small_job.h"
 
@@ -50,6 +51,23 @@ struct Gridded {
 };
 
 using Loads = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+// Of 8 vCPUs four cores decode 120 images/s each, and of a node's 4 GPUs with 32 images each, twice
+// a step, come 256: 256 / 480 s. A disk of 10 MB/s reads as many of 50 kB in 1.28 s.
+TEST(Grid, KnowsWhenANodeHasItsInput) {
+  const auto input = [](std::string_view of_job, std::string_view of_machine) {
+    const PlannedJob job = test::job_of(
+        std::string(test::small_job) + std::string(of_job),
+        test::changed(ones_and_fours, "at_most: 2", "at_most: 2" + std::string(of_machine)));
+    return input_of(job, {1, 2, 0, 32, 2});
+  };
+  const std::string told = "input: {per_core: 120 samples/s, bytes: 50kB}\n";
+  EXPECT_DOUBLE_EQ(input(told, ", vcpus: 8").within(0.99).value(), 256.0 / 480);
+  EXPECT_DOUBLE_EQ(input(told, ", vcpus: 8, disk: 10MBps").within(0.01).value(), 1.28);
+  EXPECT_EQ(input(told, "").within(0.99), Seconds(0));
+  EXPECT_EQ(input("input: {kind: none}\n", ", vcpus: 8, disk: 10MBps").within(0.99), Seconds(0));
+  EXPECT_DOUBLE_EQ(input("", ", vcpus: 8").within(0.95).value(), 2 * 256.0 / 800);
+}
 
 TEST(Grid, TriesAllNumbersOfNodesUpTo32) {
   EXPECT_EQ(node_counts(0), (std::vector<std::uint32_t>{}));

@@ -29,6 +29,12 @@ namespace paceline::test {
   return 2 * std::sqrt(std::max(std::cos(std::acos(root) / 3) / root - 1, 0.0));
 }
 
+// The probability that it is below t, by the closed form of the same paper.
+[[nodiscard]] inline double student_4_below(double t) {
+  const double square = 1 + t * t / 4;
+  return 0.5 + 0.375 * t / std::sqrt(square) * (1 - t * t / (12 * square));
+}
+
 // Predictions by the ordinary way, each once: of jobs whose machines have one cluster to a name,
 // and whose workloads and measurements one text.
 class Foretold {
@@ -241,11 +247,14 @@ class Oracle {
     const double price_per_s =
         (is_spot ? machine.spot->price : *machine.price).value() * setup.nodes;
     const double samples = 1.0 * setup.nodes * machine.gpus_per_node * setup.batch * setup.passes;
-    // Half of the distribution above its likeliest has the interval's upper end at 95 %.
-    const double ends = student_4_quantile(job_.probability) / student_4_quantile(0.95);
-    const double step_s = step.likeliest.value() * std::pow(step.high / step.likeliest, ends);
-    const capacity::Speed speed{step.likeliest, std::log(step.low / step.likeliest),
-                                std::log(step.high / step.likeliest), 4, samples};
+    const capacity::InputTime input = input_of(setup, samples);
+    const double step_s = step_s_within(step, input);
+    const capacity::Speed speed{step.likeliest,
+                                std::log(step.low / step.likeliest),
+                                std::log(step.high / step.likeliest),
+                                4,
+                                samples,
+                                input};
     // Tests of its own hold Finish to simulated runs.
     const auto finish = std::make_shared<const capacity::Finish>(
         speed, job_.samples,
@@ -254,6 +263,45 @@ class Oracle {
     const double time_s = finish->within(job_.probability).value();
     return {setup,       pricing, time_s, time_s * price_per_s, samples / step_s,
             price_per_s, samples, finish};
+  }
+
+  // 0.5 per core and two threads of it; samples of a node.
+  [[nodiscard]] capacity::InputTime input_of(const capacity::Setup& setup, double samples) const {
+    const Machine& machine = job_.machines[setup.machine];
+    const double of_node = samples / setup.nodes, spread = std::log(job_.input.factor);
+    capacity::InputTime time;
+    if (machine.vcpus && job_.input.per_core) {
+      const double rate = 0.5 * *machine.vcpus * job_.input.per_core->value();
+      time.cpus = {Seconds(of_node / rate), -spread, spread, 4};
+    }
+    if (machine.disk && job_.input.bytes) {
+      time.disk =
+          Seconds(of_node * static_cast<double>(job_.input.bytes->value()) / machine.disk->value());
+    }
+    return time;
+  }
+
+  // When both the step and its input are there with the job's probability: the product of theirs.
+  [[nodiscard]] double step_s_within(const Foretold::Step& step,
+                                     const capacity::InputTime& input) const {
+    const double end = student_4_quantile(0.95);
+    const auto below = [&](double time, double likeliest, double low, double high) {
+      const double moved = std::log(time / likeliest), side = moved > 0 ? high : -low;
+      return side <= 0 ? (moved >= 0 ? 1.0 : 0.0) : student_4_below(moved / side * end);
+    };
+    const double likeliest = step.likeliest.value();
+    const double cpus = input.cpus.likeliest.value(), spread = input.cpus.high;
+    const auto kept = [&](double time) {
+      const double alone = below(time, likeliest, std::log(step.low / step.likeliest),
+                                 std::log(step.high / step.likeliest));
+      return alone * (cpus > 0 ? below(time, cpus, -spread, spread) : 1);
+    };
+    double least = std::max(likeliest, cpus) / 100, most = std::max(likeliest, cpus) * 100;
+    for (int half = 0; half < 200; ++half) {
+      const double middle = std::sqrt(least * most);
+      (kept(middle) < job_.probability ? least : most) = middle;
+    }
+    return std::max(most, input.disk.value());
   }
 
   const PlannedJob& job_;

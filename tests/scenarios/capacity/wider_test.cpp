@@ -39,7 +39,7 @@ Found found_for(const test::DrawnJob& drawn, const std::vector<ScenarioFile::Set
           const auto of = std::ranges::find(grid.candidates, setup, &Candidate::setup);
           const double longer = 1.02 + 0.01 * setup.nodes + 2.0 / (4 + setup.batch * setup.passes);
           speeds.emplace_back(Speed{of->step_at_least.limit * longer, -0.01, 0.01, 4,
-                                    samples_per_step(job, setup)});
+                                    samples_per_step(job, setup), input_of(job, setup)});
         }
         return speeds;
       });

@@ -59,6 +59,7 @@ constexpr Trial trials[] = {
     {"workload.calls", "as_traced",
      "workload={trace: SOURCE/tests/fixtures/kineto/torch_2_1.json}\n"
      "training.strategy=traced\ncluster={gpus_per_node: 1}"},
+    {"workload.input_rate", "100 samples/s"},
     {"workload.device", "a100-sxm4-40gb"},
     {"workload.precision", "fp16"},
     {"workload.sequence", "256", "workload.model=bert-base"},

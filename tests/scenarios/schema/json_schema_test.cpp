@@ -148,6 +148,7 @@ const std::map<std::string, Beyond> beyond_a_schema{
     {"machines of jobs: CatalogueTwice", Beyond::other_keys},
     {"machines of jobs: NoMachineInTheRegion", Beyond::other_files},
     {"machines of jobs: AnotherRegionOfTwoLetters", Beyond::other_files},
+    {"keys of jobs: TextOfImages", Beyond::other_keys},
     {"targets of jobs: DeadlineWithinTheStart", Beyond::other_keys},
     {"machines of jobs: UnknownMachine", Beyond::other_files},
     {"machines of jobs: NothingLeft", Beyond::other_files},

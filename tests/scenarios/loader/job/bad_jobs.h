@@ -36,6 +36,11 @@ inline constexpr BadJobFile bad_keys_of_jobs[] = {
     {"BatchInTheWorkload", "precision: amp", "batch_per_gpu: @32",
      "batch_per_gpu \"32\" is what a job looks for; write batch_per_gpu: {at_most: 256} "
      "beside workload"},
+    {"InputRateInTheWorkload", "precision: amp", "input_rate: @900 samples/s",
+     "input_rate \"900 samples/s\" is of a node, and machines differ; write input: {per_core: 120 "
+     "samples/s} beside workload"},
+    {"TextOfImages", "", "input: {kind: @text}\n",
+     "kind \"text\" is of sequences, and the workload has none; write jpeg or none"},
     {"StrategyInTraining", "", "training: {strategy: @ddp}\n",
      "strategy \"ddp\" is what a job looks for; write strategies: [ddp] beside training"},
     {"LayersWithoutTheirBatch", "{model: resnet50, precision: amp}",

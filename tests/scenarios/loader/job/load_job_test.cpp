@@ -43,6 +43,36 @@ TEST(LoadJob, ReadsWhatHasToBeDone) {
   EXPECT_FALSE(job.batches.per_gpu_at_most);
 }
 
+// Images are decoded, and sequences ready; 4 bytes a token, of 512.
+TEST(LoadJob, KnowsWhatSamplesAreByTheNetwork) {
+  const JobInput images = job_of(small_job).input;
+  EXPECT_EQ(images.kind, InputKind::jpeg);
+  EXPECT_EQ(images.per_core, SamplesPerSecond(200));
+  EXPECT_EQ(images.factor, 2);
+  EXPECT_EQ(images.bytes, Bytes(114'660));
+  const auto bert = changed(small_job, "resnet50", "bert-base, sequence: 512");
+  const JobInput ready = job_of(bert).input;
+  EXPECT_EQ(ready.kind, InputKind::tokens);
+  EXPECT_FALSE(ready.per_core);
+  EXPECT_EQ(ready.bytes, Bytes(2048));
+  const JobInput text = job_of(bert + "input: {kind: text}\n").input;
+  EXPECT_DOUBLE_EQ(text.per_core->value(), 1.9e6 / 512);
+  EXPECT_EQ(text.factor, 3);
+}
+
+TEST(LoadJob, TakesWhatIsToldOfInput) {
+  const JobInput told = with("input: {per_core: 120 samples/s, bytes: 50kB}\n").input;
+  EXPECT_EQ(told.per_core, SamplesPerSecond(120));
+  EXPECT_EQ(told.factor, 1);
+  EXPECT_EQ(told.bytes, Bytes(50'000));
+  EXPECT_FALSE(with("input: {kind: none}\n").input.per_core);
+  const PlannedJob job = job_of(small_job, changed(small_catalogue, "at_most: 16",
+                                                   "at_most: 16\n    vcpus: 96\n    disk: 2GBps"));
+  EXPECT_EQ(job.machines.front().vcpus, 96U);
+  EXPECT_EQ(job.machines.front().disk, BytesPerSecond(2e9));
+  EXPECT_FALSE(job.machines.back().vcpus);
+}
+
 TEST(LoadJob, HasDefaults) {
   const PlannedJob job = job_of(small_job);
   EXPECT_EQ(job.probability, 0.9);
