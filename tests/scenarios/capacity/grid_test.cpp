@@ -184,6 +184,19 @@ TEST(Grid, HasNoMoreNodesThanMachinesAndGpusAllow) {
   EXPECT_EQ(most(unsaid, 0), 32U);
 }
 
+// Also of 37, which lies between those that are tried. Of four there are two.
+TEST(Grid, HasExactlyTheNodesAskedFor) {
+  const Gridded made("batch_per_gpu: {exactly: 8}\nlimits: {nodes: {exactly: 37}}\n");
+  EXPECT_EQ(made.loads(0, 37), (Loads{{8, 1}}));
+  EXPECT_EQ(made.grid.candidates.size(), 1U);
+  ASSERT_EQ(made.grid.left_out.size(), 1U);
+  EXPECT_EQ(made.grid.left_out[0].why,
+            "at most 2 of its nodes can be had, and limits.nodes asks for 37");
+  const auto priors = unconditioned_belief().priors();
+  EXPECT_TRUE(candidate_of(made.job, priors, {0, 37, 0, 8, 1}));
+  EXPECT_FALSE(candidate_of(made.job, priors, {0, 36, 0, 8, 1}));
+}
+
 // A V100 has 16 GB: of 256, 512, ... at the most one is the largest within nine tenths, and twice
 // that is not.
 TEST(Grid, FillsNineTenthsOfAGpusMemoryAtMost) {
