@@ -39,7 +39,7 @@ std::uint32_t nodes_most(const PlannedJob& job, const Machine& machine) {
   return most;
 }
 
-std::vector<std::uint32_t> node_counts(const PlannedJob& job, std::uint32_t most) {
+std::vector<std::uint32_t> counts_of(const PlannedJob& job, std::uint32_t most) {
   if (!job.nodes_exactly) return node_counts(most);
   return std::vector<std::uint32_t>(most == *job.nodes_exactly ? 1 : 0, most);
 }
@@ -309,7 +309,7 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     OfHardware& setups = *grid.hardware.back();
     const std::size_t before = grid.candidates.size();
     const std::uint32_t most = nodes_most(job, job.machines[machine]);
-    for (const std::uint32_t nodes : node_counts(job, most)) {
+    for (const std::uint32_t nodes : counts_of(job, most)) {
       for (Candidate candidate : setups.on(nodes)) {
         candidate.setup.machine = machine;
         grid.candidates.push_back(candidate);

@@ -192,9 +192,8 @@ TEST(Grid, HasExactlyTheNodesAskedFor) {
   ASSERT_EQ(made.grid.left_out.size(), 1U);
   EXPECT_EQ(made.grid.left_out[0].why,
             "at most 2 of its nodes can be had, and limits.nodes asks for 37");
-  const auto priors = unconditioned_belief().priors();
-  EXPECT_TRUE(candidate_of(made.job, priors, {0, 37, 0, 8, 1}));
-  EXPECT_FALSE(candidate_of(made.job, priors, {0, 36, 0, 8, 1}));
+  EXPECT_TRUE(made.grid.candidate({0, 37, 0, 8, 1}));
+  EXPECT_FALSE(made.grid.candidate({0, 36, 0, 8, 1}));
 }
 
 // A V100 has 16 GB: of 256, 512, ... at the most one is the largest within nine tenths, and twice

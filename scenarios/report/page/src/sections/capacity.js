@@ -7,7 +7,7 @@ import {legend} from '../charts/legend.js';
 import {lineChart} from '../charts/line_chart.js';
 import {marker} from '../charts/markers.js';
 import {isNumber} from '../data/fields.js';
-import {chanceText, CLASSES, gpusText, isUncounted, nodesText, offerName, offersOf, pricesText, pricingText, searchText,
+import {chanceText, CLASSES, gpusText, isUncounted, machineName, nodesText, offerName, offersOf, pricesText, pricingText, searchText,
   standingOf} from '../data/offers.js';
 import {number, percent, print, time} from '../units.js';
 import {assumptionList} from './assumptions.js';
@@ -172,32 +172,29 @@ function columns(content) {
     ['priced on', 'text', (plan) => plan.priced_on]];
 }
 
-// Time and cost of the best plan of each number of nodes; the number with the least time x cost is marked.
+// Time and cost of the best plan of each number of nodes. The line marks the least time x cost.
 function byNodes(content) {
   const plans = (content.by_nodes ?? []).map(({plan, efficiency}) => ({...plan, efficiency}));
   if (plans.length === 0) return null;
-  const [fewest, knee] = [plans[0].nodes, plans.findIndex((plan) => plan.nodes === content.knee_nodes)];
-  const efficiency = `Efficiency is throughput per node over that of ${nodesCount(fewest)}${
-    isNumber(content.inefficient_from_nodes) ? `; it is below 70 % from ${content.inefficient_from_nodes} nodes on` : ''}.`;
-  const chart = (title, unit, field, scale) => figure({title: `${title} by number of nodes`,
-    caption: `The best plan of each number of nodes of ${machineName(plans[0])}, whatever the targets. Up to the line ` +
-        'more nodes divide the time by more than they multiply the cost by.',
-    draw: ({root, width}) => {
-      const series = [['median', field], [`${chanceText(content)} limit`, `${field}_limit`]].map(([name, key]) => ({name,
-        points: plans.map((plan) => ({x: plan.nodes, predicted: isNumber(plan[key]) ? plan[key] / scale : null, measured: null}))}));
-      const drawn = lineChart({root, width, series, x: {label: 'nodes', kind: 'count'},
-        y: {label: `${title}, ${unit}`, kind: 'number', unit}, ideal: null});
-      const {x} = drawn.targets[knee];
-      const [top, bottom] = drawn.guide;
-      root.append(svg('line', {x1: x, x2: x, y1: top, y2: bottom, class: 'target'}),
-          svg('text', {...besideLine(x, 40, 'least time x cost'), y: top + 10, class: 'tick'}, 'least time x cost'));
-      return drawn;
-    }}).element;
+  const waste = content.inefficient_from_nodes;
+  const knee = plans.findIndex((plan) => plan.nodes === content.knee_nodes);
+  const chart = (title, unit, field, scale) => figure({title: `${title} by number of nodes`, draw: ({root, width}) => {
+    const series = [['median', field], [`${chanceText(content)} limit`, `${field}_limit`]].map(([name, key]) => ({name,
+      points: plans.map((plan) => ({x: plan.nodes, predicted: isNumber(plan[key]) ? plan[key] / scale : null, measured: null}))}));
+    const drawn = lineChart({root, width, series, x: {label: 'nodes', kind: 'count'},
+      y: {label: `${title}, ${unit}`, kind: 'number', unit}, ideal: null});
+    const [{x}, [top, bottom], text] = [drawn.targets[knee], drawn.guide, 'least time x cost'];
+    root.append(svg('line', {x1: x, x2: x, y1: top, y2: bottom, class: 'target'}),
+        svg('text', {...besideLine(x, 60, text), y: top + 10, class: 'tick'}, text));
+    return drawn;
+  }}).element;
   const shown = ['cost', 'cost limit', 'time', 'time limit', 'strategy', 'batch per GPU'];
   return [chart('Time', 'h', 'time_s', 3600), chart('Cost', content.currency, 'cost', 1),
-    html('p', {class: 'quiet'}, efficiency), plainTable('By number of nodes', [['nodes', 'count', (plan) => plan.nodes],
-      ['efficiency', 'fraction', (plan) => plan.efficiency], ...columns(content).filter(([name]) => shown.includes(name))], plans,
-    (plan) => plan.nodes === (content.best ?? content.nearest)?.nodes)];
+    html('p', {class: 'quiet'}, `The best plan of each number of nodes of ${machineName(plans[0])}, whatever the targets. ` +
+        'Up to the least time x cost more nodes divide the time by more than they multiply the cost by. Efficiency is ' +
+        `throughput per node over that of the fewest${isNumber(waste) ? `; it is below 70 % from ${waste} nodes on` : ''}.`),
+    plainTable('By number of nodes', [['nodes', 'count', (plan) => plan.nodes],
+      ['efficiency', 'fraction', (plan) => plan.efficiency], ...columns(content).filter(([name]) => shown.includes(name))], plans)];
 }
 
 function settlingOf(content) {
