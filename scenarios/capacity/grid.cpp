@@ -245,7 +245,8 @@ NoFit why_none_fits(const PlannedJob& job, const Machine& machine, const OfHardw
         std::ranges::find(strategies, "fsdp", &PlannedJob::Strategy::name) != strategies.end();
     return {setups.too_large(),
             is_shared
-                ? "tensor or pipeline parallelism splits a model further, and is not planned here"
+                ? "take training.activation_checkpointing: blocks, or allow more nodes; tensor and "
+                  "pipeline parallelism are not planned here"
                 : "allow strategies that share the model (fsdp)",
             std::nullopt};
   }
