@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "models/uncertain/next.h"
@@ -22,10 +24,35 @@ constexpr double front_cost_most = 4;
 // What a plan nearby may cost, or take, over the best.
 constexpr double nearby_cost = 1.05, nearby_time = 1.1;
 
+// More nodes are a waste below it: a judgement.
+constexpr double efficiency_least = 0.7;
+
+// Of the numbers of nodes that fit: the least, the most, the powers of two (of four, or more, where
+// those are too many for a table), `at`, and those next to it.
+std::set<std::uint32_t> shown_of(const std::set<std::uint32_t>& fitting, std::uint32_t at) {
+  constexpr std::size_t most = 7;
+  std::set<std::uint32_t> chosen;
+  for (std::uint32_t ratio = 2; chosen.empty() || chosen.size() > most; ratio *= 2) {
+    chosen = {*fitting.begin(), *fitting.rbegin()};
+    for (std::uint32_t nodes = 1; nodes < *fitting.rbegin(); nodes *= ratio) {
+      if (fitting.contains(nodes)) chosen.insert(nodes);
+    }
+  }
+  chosen.insert(at);
+  const auto from = fitting.lower_bound(at), above = fitting.upper_bound(at);
+  if (from != fitting.begin()) chosen.insert(*std::prev(from));
+  if (above != fitting.end()) chosen.insert(*above);
+  return chosen;
+}
+
 class Answering {
  public:
   Answering(const PlannedJob& job, const Grid& grid, Search& search, const Predictor& predictor)
-      : job_(job), grid_(grid), search_(search), predictor_(predictor) {}
+      : job_(job),
+        grid_(grid),
+        of_grid_(grid.candidates.size()),
+        search_(search),
+        predictor_(predictor) {}
 
   Answer answer() {
     made_.aim = aim_of_job();
@@ -61,6 +88,7 @@ class Answering {
       }
     }
     find_front();
+    find_by_nodes();
   }
 
   void take_best_predicted() {
@@ -153,6 +181,8 @@ class Answering {
       add_without(fmt::format("nodes joined by {}", network), [&](const Setup& one) {
         return one.nodes > 1 && grid_.machines[one.machine].network_kind == network;
       });
+    }
+    if (best.nodes > 1 && !job_.nodes_exactly) {
       add_further("one node only", {aim_of_job(), job_.targets,
                                     asked_and([](const Setup& one) { return one.nodes == 1; })});
     }
@@ -185,6 +215,41 @@ class Answering {
       sooner.deadline = next->promise.limit / 2.0;
       next = find({Aim::cheapest, sooner, asked()});
     }
+  }
+
+  // Of the machine and pricing of the best, or nearest. So many nodes have one price an hour: the
+  // cheapest plan is the fastest, too.
+  void find_by_nodes() {
+    const auto& shown = made_.best ? made_.best : made_.nearest;
+    if (!shown) return;
+    const Setup at = search_.setup(shown->plan);
+    std::set<std::uint32_t> fitting;
+    for (const Candidate& one : std::span(grid_.candidates).first(of_grid_)) {
+      if (one.setup.machine == at.machine) fitting.insert(one.setup.nodes);
+    }
+    std::vector<OfNodes> rows;
+    for (const std::uint32_t nodes : shown_of(fitting, at.nodes)) {
+      const auto is_one = [&](const Setup& one, Pricing pricing) {
+        return one.machine == at.machine && one.nodes == nodes && pricing == shown->plan.pricing;
+      };
+      const Wanted wanted{Aim::cheapest, {}, is_one};
+      const auto row = std::has_single_bit(nodes) ? find(wanted) : refined(wanted);
+      if (row) rows.push_back({*row, nodes, row->promise.median_throughput.value() / nodes});
+    }
+    if (rows.size() < 2) return;
+    const auto product = [](const OfNodes& one) {  // over the price of a node, which may be nothing
+      return one.row.promise.limit.value() * one.row.promise.limit.value() * one.nodes;
+    };
+    made_.knee_nodes = std::ranges::min_element(rows, {}, product)->nodes;
+    const double of_first = rows.front().efficiency;
+    for (OfNodes& one : rows) {
+      one.efficiency /= of_first;
+      if (one.efficiency >= efficiency_least)
+        made_.inefficient_from_nodes.reset();
+      else if (!made_.inefficient_from_nodes)
+        made_.inefficient_from_nodes = one.nodes;
+    }
+    made_.by_nodes = std::move(rows);
   }
 
   void find_what_would_win() {
@@ -287,6 +352,7 @@ class Answering {
 
   const PlannedJob& job_;
   const Grid& grid_;
+  std::size_t of_grid_;  // setups, before the search adds some
   Search& search_;
   const Predictor& predictor_;
   Answer made_;

@@ -21,6 +21,13 @@ struct Further {
   std::optional<Row> best;  // nullopt: nothing meets the targets then
 };
 
+// The best plan of so many nodes, whatever the targets.
+struct OfNodes {
+  Row row;
+  std::uint32_t nodes;
+  double efficiency;  // throughput of a node, over that of a node of the fewest
+};
+
 // A measurement that would narrow a plan's figures.
 struct Settling {
   Row row;               // whose figures are unsure
@@ -42,6 +49,14 @@ struct Answer {
   std::vector<Further> further;
   // The fastest for 5 % more cost, or the cheapest for 10 % more time. nullopt: the best itself.
   std::optional<Row> nearby;
+  // Of the machine and pricing of the best, or nearest, by nodes, ascending: the fewest, the most,
+  // powers of two, and what is next to it. Empty where one number is all.
+  std::vector<OfNodes> by_nodes;
+  // Of these the one with the least time x cost, by limits: up to there more nodes divide the time
+  // by more than they multiply the cost by.
+  std::optional<std::uint32_t> knee_nodes;
+  // From which on the efficiency is below 70 %.
+  std::optional<std::uint32_t> inefficient_from_nodes;
   // The plan of another machine that would cost less if both are as likely; nullopt: none.
   std::optional<Row> would_win;
   std::vector<Settling> settling;  // of the best, and of what would win

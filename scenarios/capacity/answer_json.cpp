@@ -28,7 +28,9 @@ constexpr auto fields_of(const Settling*) {
 }
 
 constexpr auto fields_of(const Answer*) {
-  return Fields(field("setups", &Answer::setups), field("predicted", &Answer::predicted),
+  return Fields(field("knee_nodes", &Answer::knee_nodes),
+                field("inefficient_from_nodes", &Answer::inefficient_from_nodes),
+                field("setups", &Answer::setups), field("predicted", &Answer::predicted),
                 field("refused", &Answer::refused));
 }
 
@@ -51,6 +53,12 @@ class JsonOfAnswer {
       put_row("nearby", answer_.nearby);
       put_rows("front", answer_.front);
       put_row("may_win", answer_.would_win);
+      json_.put_list("by_nodes", answer_.by_nodes, [&](const OfNodes& one) {
+        json_.object([&] {
+          put_row("plan", one.row);
+          json_.put("efficiency", one.efficiency);
+        });
+      });
       json_.put_list("further", answer_.further, [&](const Further& one) {
         json_.object([&] {
           json_.put("what", one.words);

@@ -33,10 +33,15 @@ std::string reason_of(const InputError& error) {
 }
 
 std::uint32_t nodes_most(const PlannedJob& job, const Machine& machine) {
-  std::uint32_t most = job.nodes_at_most;
+  std::uint32_t most = job.nodes_exactly.value_or(job.nodes_at_most);
   if (machine.at_most) most = std::min(most, *machine.at_most);
   if (job.gpus_at_most) most = std::min(most, *job.gpus_at_most / machine.gpus_per_node);
   return most;
+}
+
+std::vector<std::uint32_t> counts_of(const PlannedJob& job, std::uint32_t most) {
+  if (!job.nodes_exactly) return node_counts(most);
+  return std::vector<std::uint32_t>(most == *job.nodes_exactly ? 1 : 0, most);
 }
 
 }  // namespace
@@ -63,6 +68,7 @@ class OfHardware {
     const Batches& limits = job_.batches;
     const auto samples = static_cast<std::uint64_t>(samples_per_step(job_, setup));
     const bool is_allowed = setup.nodes <= nodes_most(job_, job_.machines[setup.machine]) &&
+                            setup.nodes == job_.nodes_exactly.value_or(setup.nodes) &&
                             setup.batch <= limits.per_gpu_at_most.value_or(batch_most) &&
                             setup.batch == limits.per_gpu_exactly.value_or(setup.batch) &&
                             samples <= limits.global_at_most.value_or(samples) &&
@@ -239,14 +245,21 @@ NoFit why_none_fits(const PlannedJob& job, const Machine& machine, const OfHardw
         std::ranges::find(strategies, "fsdp", &PlannedJob::Strategy::name) != strategies.end();
     return {setups.too_large(),
             is_shared
-                ? "tensor or pipeline parallelism splits a model further, and is not planned here"
+                ? "take training.activation_checkpointing: blocks, or allow more nodes; tensor and "
+                  "pipeline parallelism are not planned here"
                 : "allow strategies that share the model (fsdp)",
             std::nullopt};
   }
   if (setups.refused()) return {reason_of(*setups.refused()), "", setups.refused()};
-  if (nodes_most(job, machine) == 0) {
+  const std::uint32_t most = nodes_most(job, machine);
+  if (most == 0) {
     return {fmt::format("a node has {} GPUs, and limits.gpus allows fewer", machine.gpus_per_node),
             "allow more GPUs", std::nullopt};
+  }
+  if (most < job.nodes_exactly.value_or(0)) {
+    return {fmt::format("at most {} of its nodes can be had, and limits.nodes asks for {}", most,
+                        *job.nodes_exactly),
+            "allow other numbers of nodes", std::nullopt};
   }
   return {"no number of its GPUs shares the batch", "allow other batches, or other numbers of GPUs",
           std::nullopt};
@@ -297,7 +310,7 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     OfHardware& setups = *grid.hardware.back();
     const std::size_t before = grid.candidates.size();
     const std::uint32_t most = nodes_most(job, job.machines[machine]);
-    for (const std::uint32_t nodes : node_counts(most)) {
+    for (const std::uint32_t nodes : counts_of(job, most)) {
       for (Candidate candidate : setups.on(nodes)) {
         candidate.setup.machine = machine;
         grid.candidates.push_back(candidate);

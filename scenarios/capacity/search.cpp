@@ -274,7 +274,8 @@ std::optional<Plan> Search::refined_best(const Wanted& wanted) {
       StopRequest::check();
       const bool is_known =
           std::ranges::find(grid_.candidates, made, &Candidate::setup) != grid_.candidates.end();
-      const auto described = is_known ? std::nullopt : grid_.candidate(made);
+      const bool is_left_out = wanted.allowed && !wanted.allowed(made, found.plan->pricing);
+      const auto described = is_known || is_left_out ? std::nullopt : grid_.candidate(made);
       if (!described) continue;
       grid_.candidates.push_back(*described);
       const Plan plan{grid_.candidates.size() - 1, found.plan->pricing};

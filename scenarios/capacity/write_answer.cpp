@@ -73,6 +73,7 @@ class Writer {
       }
     }
     write_rows();
+    write_by_nodes();
     add_sureness();
     add_further();
     add_footing();
@@ -140,6 +141,12 @@ class Writer {
     return fmt::format("{} {}", strategy.name, strategy.bucket_cap);
   }
 
+  [[nodiscard]] std::string batch(const Row& row) const {
+    const Setup& made = setup(row);
+    return made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
+                           : std::to_string(made.batch);
+  }
+
   [[nodiscard]] std::string trained_by(const Row& row) const {
     const bool has_cap = !job_.strategies[setup(row).strategy].bucket_cap.empty();
     const bool is_alone = gpus_of(job_, setup(row)) == 1;
@@ -188,6 +195,7 @@ class Writer {
                                  in_words(answer_.nearby->promise.limit),
                                  money(answer_.nearby->promise.limit_cost), probability()));
     }
+    if (answer_.knee_nodes) part("nodes", what_nodes_buy(made.nodes));
     out_ << '\n';
   }
 
@@ -214,6 +222,24 @@ class Writer {
         *machine(row).vcpus, rate(cpus.likeliest), ends, trained);
   }
 
+  // "7: 5 h 5 min and 63.48 USD at 90 %; least time x cost with 16; efficiency below 70 % from 32".
+  [[nodiscard]] std::string what_nodes_buy(std::uint32_t nodes) const {
+    const OfNodes& most = answer_.by_nodes.back();
+    std::vector<std::string> parts{
+        fmt::format("least time x cost with {}", *answer_.knee_nodes),
+        answer_.inefficient_from_nodes
+            ? fmt::format("efficiency below 70 % from {} on", *answer_.inefficient_from_nodes)
+            : fmt::format("efficiency {:.0f} % with {}", 100 * most.efficiency, most.nodes)};
+    const auto next = std::ranges::upper_bound(answer_.by_nodes, nodes, {}, &OfNodes::nodes);
+    if (next != answer_.by_nodes.end()) {
+      const Promise& promise = next->row.promise;
+      parts.insert(parts.begin(),
+                   fmt::format("{}: {} and {} at {}", next->nodes, in_words(promise.limit),
+                               money(promise.limit_cost), probability()));
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
   [[nodiscard]] int target_count() const {
     return int{job_.targets.deadline.has_value()} + int{job_.targets.throughput.has_value()} +
            int{job_.targets.budget.has_value()};
@@ -236,8 +262,7 @@ class Writer {
             std::to_string(made.nodes),
             std::to_string(gpus_of(job_, made)),
             strategy(row),
-            made.passes > 1 ? fmt::format("{} x {}", made.batch, made.passes)
-                            : std::to_string(made.batch),
+            batch(row),
             fmt::format("{:+.0f}% {:+.0f}%{}", part_of_median(0.05), part_of_median(0.95),
                         marks_modelled && is_modelled(row) ? "*" : ""),
             in_one_unit(promise.median),
@@ -295,6 +320,28 @@ class Writer {
                    "* this GPU was not measured with this model: its speed is modelled, hence the "
                    "wide range");
     }
+  }
+
+  void write_by_nodes() {
+    const TextForm form = text_form(out_);
+    if (answer_.by_nodes.empty() || !(form.lists_assumptions || form.is_markdown)) return;
+    const std::string limit = probability() + " limit";
+    TextTable table(
+        {"nodes", "strategy", "batch", "time, median", limit, "cost, median", limit, "efficiency"},
+        0);
+    for (const auto& [row, nodes, efficiency] : answer_.by_nodes) {
+      const Promise& promise = row.promise;
+      table.add({std::to_string(nodes), strategy(row), batch(row), in_one_unit(promise.median),
+                 in_one_unit(promise.limit), money(promise.median_cost), money(promise.limit_cost),
+                 fmt::format("{:.0f} %", 100 * efficiency)});
+    }
+    out_ << '\n';
+    line(fmt::format("{} by number of nodes, whatever the targets:",
+                     name_of(answer_.by_nodes.front().row)));
+    table.write(out_);
+    remarks_.add_detail(
+        "efficiency: throughput per node over that of the fewest nodes; up to the least time x "
+        "cost more nodes divide the time by more than they multiply the cost by");
   }
 
   void add_further() {

@@ -111,6 +111,8 @@ export function planPayload() {
     currency: 'USD', targets: {deadline_s: 86400, throughput_per_s: null, budget: null}, best: planOf('p3', 4, 'on demand', 30000, 90),
     nearest: null, others: [planOf(HOSTILE, 2, 'on demand', 50000, 110)], nearby: null, front: [planOf('p3', 16, 'on demand', 9000, 150)],
     may_win: null, further: [{what: 'spot nodes only', best: planOf('p3', 4, 'spot', 30000, 30)}], settling: [],
+    by_nodes: [1, 2, 4, 8].map((nodes) => ({plan: planOf(HOSTILE, nodes, 'on demand', 9e4 / nodes ** 0.7, 90 * nodes ** 0.3),
+      efficiency: nodes ** -0.3})), knee_nodes: 8, inefficient_from_nodes: 4,
     left_out: [{machine: HOSTILE, why: BREAKING}], setups: 1, predicted: 1, refused: 0};
   return payload('A plan', [{name: 'plan.json', content}], `name: ${HOSTILE}\n`);
 }

@@ -38,7 +38,7 @@ std::vector<Field> elements_of(const Field& list) {
 }
 
 template <class T>
-void read_batch(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
+void read_limit(Section section, std::optional<T>& exactly, std::optional<T>& at_most) {
   exactly = section.find<T>("exactly");
   at_most = section.find<T>("at_most");
   if (exactly && at_most) {
@@ -194,8 +194,8 @@ class JobReader {
 
   void read_batches() {
     Batches& batches = job_.batches;
-    read_batch(file_.below("global_batch"), batches.global_exactly, batches.global_at_most);
-    read_batch(file_.below("batch_per_gpu"), batches.per_gpu_exactly, batches.per_gpu_at_most);
+    read_limit(file_.below("global_batch"), batches.global_exactly, batches.global_at_most);
+    read_limit(file_.below("batch_per_gpu"), batches.per_gpu_exactly, batches.per_gpu_at_most);
     Section accumulation = file_.below("gradient_accumulation");
     batches.accumulation_at_most = accumulation.get<std::uint32_t>("at_most");
     accumulation.finish();
@@ -282,7 +282,7 @@ class JobReader {
       std::ranges::move(catalogue.machines, std::back_inserter(all));
     }
     Section limits = file_.below("limits");
-    job_.nodes_at_most = limits.get<std::uint32_t>("nodes");
+    read_nodes(limits);
     job_.gpus_at_most = limits.find<std::uint32_t>("gpus");
     auto kept = loader::within_limits(std::move(all), limits);
     job_.machines = std::move(kept.machines);
@@ -300,6 +300,18 @@ class JobReader {
     if (has_price) return;
     throw InputError(file_.location(), "no machine has a price of this pricing",
                      "write pricing: both");
+  }
+
+  void read_nodes(Section& limits) {
+    std::optional<std::uint32_t> at_most;
+    const auto alone = limits.field("nodes");
+    if (alone && !alone->node().is_map()) {
+      at_most = static_cast<std::uint32_t>(alone->count(1, 1'000'000));
+    } else {
+      Section nodes(limits.map().map("nodes"), loader::nodes_keys());
+      read_limit(std::move(nodes), job_.nodes_exactly, at_most);
+    }
+    if (at_most) job_.nodes_at_most = *at_most;
   }
 
   void read_overheads() {

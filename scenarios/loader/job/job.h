@@ -61,6 +61,7 @@ class PlannedJob {
   std::vector<Strategy> strategies;
   std::vector<Pricing> pricings;  // to consider; on demand unless the file says more
   std::uint32_t nodes_at_most = 32;
+  std::optional<std::uint32_t> nodes_exactly;  // in place of that
   std::optional<std::uint32_t> gpus_at_most;
   std::vector<Machine> machines;       // of all catalogues, in allowed regions, in file order
   std::size_t machines_elsewhere = 0;  // of the catalogues, in no allowed region

@@ -58,8 +58,17 @@ constexpr std::array accumulation_table{
         "passes a step, where the global batch is not exact"},
 };
 
+constexpr std::array nodes_limit_table{
+    Key{"exactly", Count{1, 1'000'000}, "none", "in place of `at_most`"},
+    Key{"at_most", Count{1, 1'000'000}, "32", "as `nodes` alone"},
+};
+
+constexpr std::array count_or_map_forms{Form{Count{1, 1'000'000}},
+                                        Form{Map{rows<nodes_limit_table>}}};
+
 constexpr std::array limits_table{
-    Key{"nodes", Count{1, 1'000'000}, std::uint64_t{32}, "at most"},
+    Key{"nodes", Structure{"a count, or a map", rows<count_or_map_forms>}, "32",
+        "at most; a map has `exactly` or `at_most`", "{exactly: 12}"},
     Key{"gpus", Count{1, 1'000'000}, "any number", "of all nodes, at most"},
     Key{"regions", Structure{"a list of texts", rows<texts_forms>}, "all",
         "only machines whose `region` is one of these or begins with one, or whose `area` is one; "
@@ -190,5 +199,6 @@ std::vector<std::string_view> strategies_of_jobs() {
 
 std::span<const Key> job_file_keys() { return job_file_table; }
 std::span<const Key> measured_on_keys() { return measured_on_table; }
+std::span<const Key> nodes_keys() { return nodes_limit_table; }
 
 }  // namespace paceline::loader

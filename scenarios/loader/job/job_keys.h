@@ -12,6 +12,7 @@ namespace paceline::loader {
 
 [[nodiscard]] std::span<const Key> job_file_keys();
 [[nodiscard]] std::span<const Key> measured_on_keys();  // of an entry of its list
+[[nodiscard]] std::span<const Key> nodes_keys();        // of limits.nodes as a map
 
 // All but what replays traces.
 [[nodiscard]] std::vector<std::string_view> strategies_of_jobs();

@@ -35,6 +35,7 @@ class AgainstOracle {
   // By the search for the best plan alone, and for all of the answer.
   [[nodiscard]] std::size_t predicted_for_best() const { return predicted_for_best_; }
   [[nodiscard]] std::size_t predicted() const { return predicted_; }
+  [[nodiscard]] std::size_t rows_by_nodes() const { return rows_by_nodes_; }
   [[nodiscard]] bool has_answer() const { return has_answer_; }
 
  private:
@@ -93,6 +94,7 @@ class AgainstOracle {
         [&](std::span<const capacity::Setup> setups) { return predictor.speeds(setups); });
     const auto answer = answer_of(job_, grid, search, predictor);
     predicted_ = search.predicted();
+    compare_by_nodes(answer, search);
     const auto least = oracle_.least(plans_, aim, job_.targets);
     if (answer.best.has_value() != least.has_value()) differ("only one of both has an answer");
     if (!answer.best && answer.nearest.has_value() == plans_.empty()) {
@@ -114,6 +116,22 @@ class AgainstOracle {
     const double time = promise.limit.value();
     if (std::isfinite(time) && !(std::abs(time - priced.time_s) <= rounding * time)) {
       differ("{:.12g} s, and {:.12g} s", time, priced.time_s);
+    }
+  }
+
+  // Rows are the best of their numbers of nodes, or better ones that lie between the grid's.
+  void compare_by_nodes(const capacity::Answer& answer, const capacity::Search& search) {
+    if (answer.by_nodes.size() > 10) differ("{} numbers of nodes", answer.by_nodes.size());
+    for (const auto& [row, nodes, efficiency] : answer.by_nodes) {
+      const capacity::Setup& made = search.setup(row.plan);
+      ++rows_by_nodes_;
+      for (const Oracle::Priced& other : plans_) {
+        const bool is_alike = other.setup.machine == made.machine && other.setup.nodes == nodes &&
+                              other.pricing == row.plan.pricing;
+        if (is_alike && other.time_s < row.promise.limit.value() * (1 - rounding)) {
+          differ("of {} nodes {} is better than {}", nodes, words(other.setup), words(made));
+        }
+      }
     }
   }
 
@@ -149,7 +167,7 @@ class AgainstOracle {
   Oracle oracle_;
   std::vector<Oracle::Priced> plans_;
   std::vector<std::string> differences_;
-  std::size_t setups_ = 0, predicted_for_best_ = 0, predicted_ = 0;
+  std::size_t setups_ = 0, predicted_for_best_ = 0, predicted_ = 0, rows_by_nodes_ = 0;
   bool has_answer_ = false;
 };
 

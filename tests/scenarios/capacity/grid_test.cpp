@@ -184,6 +184,18 @@ TEST(Grid, HasNoMoreNodesThanMachinesAndGpusAllow) {
   EXPECT_EQ(most(unsaid, 0), 32U);
 }
 
+// Also of 37, which lies between those that are tried. Of four there are two.
+TEST(Grid, HasExactlyTheNodesAskedFor) {
+  const Gridded made("batch_per_gpu: {exactly: 8}\nlimits: {nodes: {exactly: 37}}\n");
+  EXPECT_EQ(made.loads(0, 37), (Loads{{8, 1}}));
+  EXPECT_EQ(made.grid.candidates.size(), 1U);
+  ASSERT_EQ(made.grid.left_out.size(), 1U);
+  EXPECT_EQ(made.grid.left_out[0].why,
+            "at most 2 of its nodes can be had, and limits.nodes asks for 37");
+  EXPECT_TRUE(made.grid.candidate({0, 37, 0, 8, 1}));
+  EXPECT_FALSE(made.grid.candidate({0, 36, 0, 8, 1}));
+}
+
 // A V100 has 16 GB: of 256, 512, ... at the most one is the largest within nine tenths, and twice
 // that is not.
 TEST(Grid, FillsNineTenthsOfAGpusMemoryAtMost) {
@@ -216,13 +228,14 @@ TEST(Grid, SaysWhyAModelFitsNoMachine) {
   }
 }
 
-TEST(Grid, NamesWhatSplitsAModelFurtherThanFsdp) {
+TEST(Grid, NamesWhatTakesLessMemoryThanFsdp) {
   try {
     const Gridded made("batch_per_gpu: {at_most: 8}\nlimits: {nodes: 1, machines: [one]}\n",
                        "gpt2-xl", "ddp, fsdp");
     FAIL() << "fits";
   } catch (const InputError& error) {
-    EXPECT_NE(std::string_view(error.what()).find("tensor or pipeline parallelism"),
+    EXPECT_NE(std::string_view(error.what())
+                  .find("activation_checkpointing: blocks, or allow more nodes; tensor and"),
               std::string_view::npos)
         << error.what();
   }

@@ -24,7 +24,7 @@ using test::JobDrawer;
 // tests/bench/capacity_grid.cpp has 200 jobs of up to 8 nodes.
 TEST(Search, FindsWhatAWholeGridHasOfRandomJobs) {
   Foretold foretold;
-  std::size_t setups = 0, predicted = 0, answered = 0;
+  std::size_t setups = 0, predicted = 0, answered = 0, by_nodes = 0;
   constexpr std::uint64_t jobs = 20, nodes = 2;
   for (std::uint64_t number = 0; number < jobs; ++number) {
     const test::DrawnJob drawn = JobDrawer(number).draw(nodes);
@@ -35,11 +35,13 @@ TEST(Search, FindsWhatAWholeGridHasOfRandomJobs) {
     }
     setups += against.setups();
     predicted += against.predicted();
+    by_nodes += against.rows_by_nodes();
     if (against.has_answer()) ++answered;
   }
   EXPECT_GT(answered, jobs / 5);
   EXPECT_LT(answered, jobs);
   EXPECT_GT(setups, jobs * 40);
+  EXPECT_GT(by_nodes, jobs / 2);
   EXPECT_LT(predicted, setups / 2);  // small grids have much of them predicted for their fronts
 }
 

@@ -215,6 +215,18 @@ TEST(LoadJob, LeavesOutMachinesInOtherRegions) {
   EXPECT_EQ(with("limits: {regions: [us], machines: [ours]}").machines_elsewhere, 1U);
 }
 
+TEST(LoadJob, TakesNodesAsANumberOrAMap) {
+  const auto nodes = [](const char* limits, const std::vector<ScenarioFile::Setting>& set = {}) {
+    const PlannedJob job = with(limits, set);
+    return std::pair(job.nodes_exactly.value_or(0), job.nodes_at_most);
+  };
+  EXPECT_EQ(nodes("limits: {nodes: {exactly: 12}}").first, 12U);
+  EXPECT_EQ(nodes("limits: {nodes: {at_most: 12}}"), std::pair(0U, 12U));
+  EXPECT_EQ(nodes("limits: {nodes: {}}"), std::pair(0U, 32U));
+  EXPECT_EQ(nodes("limits: {nodes: {exactly: 12}}", {{"limits.nodes", "3"}}), std::pair(0U, 3U));
+  EXPECT_EQ(nodes("limits: {gpus: 99}", {{"limits.nodes.exactly", "3"}}).first, 3U);
+}
+
 TEST(LoadJob, TakesSettingsInPlaceOfValues) {
   const PlannedJob job = with("", {{"target.deadline", "3h"},
                                    {"strategies", "[wait_free]"},

@@ -4,9 +4,10 @@ import {html, svg, textWidth} from '../dom.js';
 import {figure} from '../charts/figure.js';
 import {bottomAxis, labelRoom, leftAxis, roundTicks, scaleOver, spansMuch, thinned} from '../charts/axes.js';
 import {legend} from '../charts/legend.js';
+import {lineChart} from '../charts/line_chart.js';
 import {marker} from '../charts/markers.js';
 import {isNumber} from '../data/fields.js';
-import {chanceText, CLASSES, gpusText, isUncounted, nodesText, offerName, offersOf, pricesText, pricingText, searchText,
+import {chanceText, CLASSES, gpusText, isUncounted, machineName, nodesText, offerName, offersOf, pricesText, pricingText, searchText,
   standingOf} from '../data/offers.js';
 import {number, percent, print, time} from '../units.js';
 import {assumptionList} from './assumptions.js';
@@ -171,6 +172,31 @@ function columns(content) {
     ['priced on', 'text', (plan) => plan.priced_on]];
 }
 
+// Time and cost of the best plan of each number of nodes. The line marks the least time x cost.
+function byNodes(content) {
+  const plans = (content.by_nodes ?? []).map(({plan, efficiency}) => ({...plan, efficiency}));
+  if (plans.length === 0) return null;
+  const waste = content.inefficient_from_nodes;
+  const knee = plans.findIndex((plan) => plan.nodes === content.knee_nodes);
+  const chart = (title, unit, field, scale) => figure({title: `${title} by number of nodes`, draw: ({root, width}) => {
+    const series = [['median', field], [`${chanceText(content)} limit`, `${field}_limit`]].map(([name, key]) => ({name,
+      points: plans.map((plan) => ({x: plan.nodes, predicted: isNumber(plan[key]) ? plan[key] / scale : null, measured: null}))}));
+    const drawn = lineChart({root, width, series, x: {label: 'nodes', kind: 'count'},
+      y: {label: `${title}, ${unit}`, kind: 'number', unit}, ideal: null});
+    const [{x}, [top, bottom], text] = [drawn.targets[knee], drawn.guide, 'least time x cost'];
+    root.append(svg('line', {x1: x, x2: x, y1: top, y2: bottom, class: 'target'}),
+        svg('text', {...besideLine(x, 60, text), y: top + 10, class: 'tick'}, text));
+    return drawn;
+  }}).element;
+  const shown = ['cost', 'cost limit', 'time', 'time limit', 'strategy', 'batch per GPU'];
+  return [chart('Time', 'h', 'time_s', 3600), chart('Cost', content.currency, 'cost', 1),
+    html('p', {class: 'quiet'}, `The best plan of each number of nodes of ${machineName(plans[0])}, whatever the targets. ` +
+        'Up to the least time x cost more nodes divide the time by more than they multiply the cost by. Efficiency is ' +
+        `throughput per node over that of the fewest${isNumber(waste) ? `; it is below 70 % from ${waste} nodes on` : ''}.`),
+    plainTable('By number of nodes', [['nodes', 'count', (plan) => plan.nodes],
+      ['efficiency', 'fraction', (plan) => plan.efficiency], ...columns(content).filter(([name]) => shown.includes(name))], plans)];
+}
+
 function settlingOf(content) {
   const rows = content.settling ?? [];
   if (rows.length === 0) return null;
@@ -199,7 +225,7 @@ export function capacitySection(content, {id, name}) {
     draw: ({root, width}) => drawFront({root, width, content, plans})}).element;
   return [section(id, `Capacity: ${content.job ?? name}`, lead(content), chart,
       plans.length === 0 ? null : plainTable('Plans', columns(content), plans, (plan) => plan.kind.key === 'best'),
-      settlingOf(content), remarks(content, plans))];
+      byNodes(content), settlingOf(content), remarks(content, plans))];
 }
 
 // Of a document of plans, what the plan that is shown assumes, and the machines that no plan uses.
