@@ -333,13 +333,13 @@ class Answering {
   void settle_input(const Row& row, Speed speed) {
     const Machine& kind = machine(search_.setup(row.plan));
     Settling made{row, "", "", {}, {}};
-    made.hangs_on = fmt::format("what {} vCPUs of a node get ready: {:+.0f} to {:+.0f} %",
-                                *kind.vcpus, 100 * std::expm1(speed.input.cpus.low),
+    made.hangs_on = fmt::format("what {:.0f} vCPUs of a node get ready: {:+.0f} to {:+.0f} %",
+                                vcpus_of(kind), 100 * std::expm1(speed.input.cpus.low),
                                 100 * std::expm1(speed.input.cpus.high));
     made.measure = fmt::format(
         "run the data loader alone for a minute on {}, and add to the job file what a core did, "
-        "half of its {} vCPUs: input: {{per_core: ... samples/s}}",
-        kind.full_name(), *kind.vcpus);
+        "half of its {:.0f} vCPUs: input: {{per_core: ... samples/s}}",
+        kind.full_name(), vcpus_of(kind));
     speed.input.cpus.low = speed.input.cpus.high = 0;
     add_settling(std::move(made), speed);
   }

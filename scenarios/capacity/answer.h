@@ -84,6 +84,8 @@ struct Today {
   long days = 0;
 };
 [[nodiscard]] Today today();
+// " (12 days old)" of a date as 2026-11-26; empty of what is none.
+[[nodiscard]] std::string age_of(const std::string& date, Today today);
 
 // One screen for a planner.
 void write_answer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,

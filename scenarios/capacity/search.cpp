@@ -46,13 +46,18 @@ bool meets(const Wanted& wanted, Seconds time, Money cost, SamplesPerSecond thro
 
 }  // namespace
 
+double vcpus_of(const Machine& machine) {
+  return machine.vcpus ? *machine.vcpus : untold::vcpus_per_gpu * machine.gpus_per_node;
+}
+
 InputTime input_of(const PlannedJob& job, const Setup& setup) {
   const Machine& machine = job.machines[setup.machine];
   const double samples = samples_per_step(job, setup) / setup.nodes;
   InputTime time;
-  if (job.input.per_core && machine.vcpus) {
-    const double spread = std::log(job.input.factor);
-    const double cores = *machine.vcpus / vcpus_per_core;
+  if (job.input.per_core) {
+    const double spread =
+        std::hypot(std::log(job.input.factor), machine.vcpus ? 0 : std::log(untold::vcpus_factor));
+    const double cores = vcpus_of(machine) / vcpus_per_core;
     time.cpus = {Seconds(samples / (job.input.per_core->value() * cores)), -spread, spread};
   }
   if (job.input.bytes && machine.disk) time.disk = *job.input.bytes / *machine.disk * samples;

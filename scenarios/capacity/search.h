@@ -15,6 +15,9 @@
 
 namespace paceline::capacity {
 
+// Of a node; as many as others have where nobody tells.
+[[nodiscard]] double vcpus_of(const Machine& machine);
+
 [[nodiscard]] InputTime input_of(const PlannedJob& job, const Setup& setup);
 
 // A setup and how its nodes are paid for.

@@ -2,8 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -33,18 +31,6 @@ std::string chance(double part) {
   const double percent = 100 * part;
   if (percent > 99.9) return "over 99.9 %";
   return percent < 1 ? "under 1 %" : fmt::format("{:.3g} %", percent);
-}
-
-// " (12 days old)" of a date as 2026-11-26.
-std::string age_of(const std::string& date, Today today) {
-  int year = 0;
-  unsigned month = 0, day = 0;
-  if (std::sscanf(date.c_str(), "%d-%u-%u", &year, &month, &day) != 3) return "";
-  const std::chrono::sys_days of{std::chrono::year{year} / std::chrono::month{month} /
-                                 std::chrono::day{day}};
-  const long days = today.days - of.time_since_epoch().count();
-  if (days < 0) return " (which is to come)";
-  return fmt::format(" ({} old)", counted(static_cast<std::uint64_t>(days), "day"));
 }
 
 class Writer {
@@ -217,9 +203,11 @@ class Writer {
         cpus.high > 0 ? fmt::format(" ({} to {})", rate(cpus.within(0.95)), rate(cpus.within(0.05)))
                       : "";
     return fmt::format(
-        "limits it: {} vCPUs get about {} samples/s ready per node{}, and {}; more vCPUs per GPU, "
+        "limits it: {:.0f} vCPUs{} get about {} samples/s ready per node{}, and {}; more vCPUs per "
+        "GPU, "
         "smaller images or decoding on GPUs (DALI, `input: {{kind: none}}`) relieve it",
-        *machine(row).vcpus, rate(cpus.likeliest), ends, trained);
+        vcpus_of(machine(row)), machine(row).vcpus ? "" : " (not told)", rate(cpus.likeliest), ends,
+        trained);
   }
 
   // "7: 5 h 5 min and 63.48 USD at 90 %; least time x cost with 16; efficiency below 70 % from 32".
@@ -523,6 +511,11 @@ class Writer {
       risks.push_back(fmt::format("failures (one in {} GPU-hours on average)",
                                   in_thousands(1 / (untold::failures.mean * 3600))));
     }
+    if (job_.input.per_core && shows([&](const Row& row) { return !machine(row).vcpus; })) {
+      risks.push_back(
+          fmt::format("vCPUs ({:.0f} a GPU, 90 % within a factor of {:.1f}; set `vcpus`)",
+                      untold::vcpus_per_gpu, untold::vcpus_factor));
+    }
     if (shows_unknown_preemptions()) {
       risks.emplace_back(
           "preemptions (2.5 % of spot nodes an hour on average, with even odds below 0.44 %; set "
@@ -548,9 +541,8 @@ class Writer {
   }
 
   // Or they have nothing to do.
-  [[nodiscard]] bool counts_cpus(const Row& row) const {
-    const bool has_rate = job_.input.per_core.has_value();
-    return has_rate ? machine(row).vcpus.has_value() : job_.input.kind == InputKind::tokens;
+  [[nodiscard]] bool counts_cpus() const {
+    return job_.input.per_core || job_.input.kind == InputKind::tokens;
   }
 
   [[nodiscard]] std::string not_counted() const {
@@ -559,7 +551,7 @@ class Writer {
     if (!shown) return "storage and traffic";
     const Row& row = *shown;
     const double rate = row.promise.median_throughput.value() / setup(row).nodes;
-    const bool has_cpus = counts_cpus(row), has_disk = job_.input.bytes && machine(row).disk;
+    const bool has_cpus = counts_cpus(), has_disk = job_.input.bytes && machine(row).disk;
     const std::string read =
         job_.input.bytes && !has_disk
             ? fmt::format(" ({} a second)",
@@ -587,50 +579,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string in_words(Seconds time) {
-  // A time that is less than a unit by less than `rounds_to_it` is said to be one.
-  struct Unit {
-    const char* name;
-    std::uint64_t seconds;
-    double rounds_to_it;
-  };
-  constexpr std::array units{Unit{"d", 86400, 30}, Unit{"h", 3600, 0.5}, Unit{"min", 60, 0.05},
-                             Unit{"s", 1, 0}};
-  if (!std::isfinite(time.value()) || time.value() > 1e12) return "never";
-  for (std::size_t i = 0; i + 1 < units.size(); ++i) {
-    const Unit& whole = units[i];
-    const Unit& part = units[i + 1];
-    if (time.value() < static_cast<double>(whole.seconds) - whole.rounds_to_it) continue;
-    const auto parts =
-        static_cast<std::uint64_t>(std::llround(time.value() / static_cast<double>(part.seconds)));
-    const std::uint64_t in_whole = whole.seconds / part.seconds;
-    // Nobody plans by the second what takes many minutes.
-    if (whole.seconds == 60 && parts >= 10 * in_whole) {
-      return fmt::format("{:.0f} {}", time.value() / 60, whole.name);
-    }
-    if (parts % in_whole == 0) return fmt::format("{} {}", parts / in_whole, whole.name);
-    return fmt::format("{} {} {} {}", parts / in_whole, whole.name, parts % in_whole, part.name);
-  }
-  return fmt::format("{:.3g} s", time.value());
-}
-
-std::string in_one_unit(Seconds time) {
-  if (!std::isfinite(time.value()) || time.value() > 1e12) return "never";
-  constexpr double minute = 60, hour = 3600, day = 86400;
-  const double unit = time.value() < 2 * hour ? minute : time.value() < 3 * day ? hour : day;
-  const char* const name = unit == minute ? "min" : unit == hour ? "h" : "d";
-  const double units = time.value() / unit;
-  return units < 1000 ? fmt::format("{:.3g} {}", units, name)
-                      : fmt::format("{:.0f} {}", units, name);
-}
-
-Today today() {
-  using std::chrono::days;
-  using std::chrono::floor;
-  const auto now = floor<days>(std::chrono::system_clock::now());
-  return {now.time_since_epoch().count()};
-}
 
 void write_answer(std::ostream& out, const PlannedJob& job, const Grid& grid, const Answer& answer,
                   const Predictor& predictor, Today today) {

@@ -167,8 +167,7 @@ constexpr std::array job_file_table{
     Key{"measured_on", Structure{"a list of maps", rows<measured_forms>}, "none",
         "what somebody has measured of this workload on one GPU; the table below has its keys",
         "[{device: v100-sxm2-16gb, batch: 256, throughput: 740 samples/s}]"},
-    Key{"input", Map{input_keys}, "",
-        "how samples are made ready by nodes whose `vcpus` or `disk` are known"},
+    Key{"input", Map{input_keys}, "", "how a node's CPUs and disk make samples ready"},
     Key{"training", Structure{"a map", rows<training_forms>}, "as a scenario's",
         "a scenario's `training`, without `strategy`, `bucket_cap` and `gradient_accumulation`; "
         "keys of one strategy count for that one",

@@ -268,10 +268,13 @@ class Oracle {
   // 0.5 per core and two threads of it; samples of a node.
   [[nodiscard]] capacity::InputTime input_of(const capacity::Setup& setup, double samples) const {
     const Machine& machine = job_.machines[setup.machine];
-    const double of_node = samples / setup.nodes, spread = std::log(job_.input.factor);
+    const double of_node = samples / setup.nodes;
     capacity::InputTime time;
-    if (machine.vcpus && job_.input.per_core) {
-      const double rate = 0.5 * *machine.vcpus * job_.input.per_core->value();
+    if (job_.input.per_core) {
+      const double untold = machine.vcpus ? 0 : std::log(2.7);
+      const double vcpus = machine.vcpus ? *machine.vcpus : 16.0 * machine.gpus_per_node;
+      const double spread = std::sqrt(std::pow(std::log(job_.input.factor), 2) + untold * untold);
+      const double rate = 0.5 * vcpus * job_.input.per_core->value();
       time.cpus = {Seconds(of_node / rate), -spread, spread, 4};
     }
     if (machine.disk && job_.input.bytes) {
