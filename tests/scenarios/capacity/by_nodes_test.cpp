@@ -28,7 +28,10 @@ struct Answered {
                          "precision: amp}\namount: {samples: 6.4e6}\n"
                          "catalogue: [small.yaml]\nstrategies: [ddp]\nbucket_caps: [25MiB]\n"
                          "batch_per_gpu: {exactly: 64}\ntarget: {deadline: " +
-                             deadline + "}\nlimits: {nodes: " + nodes + "}\n",
+                             deadline +
+                             "}\ninput: {kind: none}\noverheads: {start: 0s, mtbf_per_node: "
+                             "1000000y}\nlimits: {nodes: " +
+                             nodes + "}\n",
                          "schema: paceline.catalogue/1\nname: small\nsource: made up\n"
                          "date: 2026-11-26\nmachines:\n"
                          "  - {name: one, device: v100-sxm2-16gb, price: 1 USD/h, cluster: "
@@ -37,7 +40,7 @@ struct Answered {
         grid(grid_of(job, unconditioned_belief().priors())),
         predictor(job, {}) {
     Search search(
-        job, grid, [](const Setup&) { return Seconds(0); },
+        job, grid, [](const Setup&) { return StepBound{}; },
         [&](std::span<const Setup> setups) {
           std::vector<std::optional<Speed>> speeds;
           (void)predictor.speeds(setups);
