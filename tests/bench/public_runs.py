@@ -106,14 +106,14 @@ RUNS = [
     # 3,456 GPU-hours for 300B tokens, by its measured 24k tokens/s; two nodes, whose network is not told: assumed a DGX's.
     Run("TinyLlama 1.1B", "jzhang38/TinyLlama@026587c0:README.md, pretrain/tinyllama.py@01c9c774", 3456 / 16, None, 16, DGX_40, None,
         llama(2048, 22, 32, 4, 5632, 32000), BF16 + ", compile: true, sequence: 2048", "fsdp",
-        "wrap: blocks, unsharded_accumulation: true, optimizer: {kind: adam, fp32_master: true}", 300e9 / 2048, 1024, "exactly: 8"),
+        "wrap: blocks, unsharded_accumulation: true, optimizer: {kind: adam, fp32_master: true}", 300e9 / 2048, 1024, "at_most: 8"),
     # 55 nodes: Oracle's, as llm-foundry's benchmarks on as many A100 of 40 GB. "About half a day".
     Run("MPT-1B-RedPajama", "huggingface.co/mosaicml/mpt-1b-redpajama-200b; llm-foundry@06560d59:scripts/train/yamls/pretrain/mpt-1b.yaml",
         DAY / 2, None, 440, OCI, None, mpt(2048, 24, 16, 50368, True), BF16 + ", sequence: 2048", "fsdp", MPT_FSDP + MASTERS, 200e9 / 2048, 2200,
-        "at_most: 5"),
+        "exactly: 5"),
     Run("MPT-7B", "model card of mosaicml/mpt-7b; llm-foundry@15fb4ffa:scripts/train/yamls/pretrain/mpt-7b.yaml", 9.5 * DAY, None, 440, OCI, None,
         mpt(4096, 32, 32, 50432, True), BF16 + ", sequence: 2048", "fsdp",
-        MPT_FSDP + "activation_checkpointing: blocks, optimizer: {kind: sgd_momentum, fp32_master: true}", 1e12 / 2048, 1760, "at_most: 4"),
+        MPT_FSDP + "activation_checkpointing: blocks, optimizer: {kind: sgd_momentum, fp32_master: true}", 1e12 / 2048, 1760, "exactly: 4"),
     # ZeRO, its stage not told: 1 assumed. "About six days"; a ramp of 4B tokens is not described.
     Run("Falcon-RW-1B", "model card of tiiuae/falcon-rw-1b", 6 * DAY, None, 32, P4D, None, mpt(2048, 24, 32, 50304, False), BF16 + ", sequence: 2048",
         "deepspeed_zero", "stage: 1, " + MASTERS, 350e9 / 2048, 512, "at_most: 16"),
