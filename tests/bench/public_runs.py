@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Public training runs: the hours and dollars that `paceline capacity` predicts of each, beside those that it took.
 
-The jobs below were written from what the sources state, before any was predicted, and nothing was tuned to them. Each has one
-machine and the run's GPUs, exact global batch, and strategy. Real hours are of training: no start, failures or checkpoints are
+The jobs below were written from what the sources state, before any was predicted, and nothing was tuned to them. Three then said
+their batches in another way, because other GPUs or passes were planned: TinyLlama's and both MPT's. Each has one machine and the
+run's GPUs, global batch, and strategy. Real hours are of training: no start, failures or checkpoints are
 in the predicted ones. Alike in all:
 
 - Where the source has no batch per GPU and pass, the fastest up to the one given here is taken (`at_most`).
