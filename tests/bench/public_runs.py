@@ -3,13 +3,12 @@
 
 The jobs below were written from what the sources state, before any was predicted, and nothing was tuned to them. Three then said
 their batches in another way, because other GPUs or passes were planned: TinyLlama's and both MPT's. Each has one machine and the
-run's GPUs, global batch, and strategy. Real hours are of training: no start, failures or checkpoints are
-in the predicted ones. Alike in all:
+run's GPUs, global batch, and strategy. Predicted hours are of steps alone. So are the real ones of llm.c (a stated step times the
+steps), TinyLlama (a stated speed) and nanochat on H100 (logged); those of others are stated whole. Alike in all:
 
 - Where the source has no batch per GPU and pass, the fastest up to the one given here is taken (`at_most`).
 - Kernels that are fused by hand, as torch.compile would (llm.c, TinyLlama), are described as `compile`.
 - GPT-NeoX's and DeepSpeed's Adam is fused, with fp32 masters. LION has the traffic of SGD with momentum. Muon is taken for Adam.
-- Evaluation is in none: nanoGPT's README has it in its days, on one GPU while the others wait.
 
 Usage: tests/bench/public_runs.py [--paceline build/release/bin/paceline] [--folder KEEP] [RUN ...]
 """
