@@ -39,9 +39,16 @@ std::uint32_t nodes_most(const PlannedJob& job, const Machine& machine) {
   return most;
 }
 
-std::vector<std::uint32_t> counts_of(const PlannedJob& job, std::uint32_t most) {
-  if (!job.nodes_exactly) return node_counts(most);
-  return std::vector<std::uint32_t>(most == *job.nodes_exactly ? 1 : 0, most);
+std::vector<std::uint32_t> counts_of(const PlannedJob& job, const Machine& machine) {
+  const std::uint32_t most = nodes_most(job, machine);
+  if (job.nodes_exactly) return std::vector(most == *job.nodes_exactly ? 1 : 0, most);
+  if (!job.batches.global_exactly) return node_counts(most);
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t nodes = 1; nodes <= most; ++nodes) {
+    const std::uint64_t gpus = std::uint64_t{nodes} * machine.gpus_per_node;
+    if (*job.batches.global_exactly % gpus == 0) counts.push_back(nodes);
+  }
+  return counts;
 }
 
 }  // namespace
@@ -310,7 +317,7 @@ Grid grid_of(const PlannedJob& job, const uncertain::Priors& priors) {
     OfHardware& setups = *grid.hardware.back();
     const std::size_t before = grid.candidates.size();
     const std::uint32_t most = nodes_most(job, job.machines[machine]);
-    for (const std::uint32_t nodes : counts_of(job, most)) {
+    for (const std::uint32_t nodes : counts_of(job, job.machines[machine])) {
       for (Candidate candidate : setups.on(nodes)) {
         candidate.setup.machine = machine;
         grid.candidates.push_back(candidate);

@@ -49,7 +49,7 @@ struct MachineWords {
 
 // A job's setups of a fixed grid, so that limits which allow more leave none of them out:
 //   - nodes: 1 to 32, then in steps of a sixteenth of the power of two below; or the number that is
-//     asked for exactly
+//     asked for exactly; of an exact global batch all whose GPUs divide it
 //   - batches of a GPU: powers of two, those that one GPU's speed was measured with, and the one
 //     that is asked for exactly
 //   - passes: powers of two; of an exact global batch all that divide a GPU's part of it, up to

@@ -133,6 +133,7 @@ PlannedJob job_of(const SourceGroup& group, double samples, Seconds deadline, do
   job.probability = probability;
   job.strategies = {{"ddp", ""}};
   job.pricings = {Pricing::on_demand};
+  job.overheads = {.start = Seconds(0), .checkpoint = {}, .mtbf_per_node = Seconds(1e15)};
   for (const Candidate& one : group) {
     Machine machine;
     machine.gpus_per_node = one.gpus;

@@ -30,7 +30,7 @@ struct Answered {
                          "batch_per_gpu: {exactly: 64}\ntarget: {deadline: " +
                              deadline +
                              "}\ninput: {kind: none}\noverheads: {start: 0s, mtbf_per_node: "
-                             "1000000y}\nlimits: {nodes: " +
+                             "30y}\nlimits: {nodes: " +
                              nodes + "}\n",
                          "schema: paceline.catalogue/1\nname: small\nsource: made up\n"
                          "date: 2026-11-26\nmachines:\n"
