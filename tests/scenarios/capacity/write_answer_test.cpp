@@ -58,8 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Library, AnswerText,
 
 TEST(AnswerText, SaysWhatUnknownPreemptionsAreTakenFor) {
   const std::string job = (source_dir / "scenarios/library/jobs/gpt2-medium-one-gpu.yaml").string();
-  EXPECT_NE(answered(job).find("preemptions unknown: taken as "), std::string::npos);
-  EXPECT_EQ(answered(job, {{"catalogue", "[lambda]"}}).find("preemptions unknown: taken as "),
+  EXPECT_NE(answered(job).find("preemptions (2.5 % of spot nodes"), std::string::npos);
+  EXPECT_EQ(answered(job, {{"catalogue", "[lambda]"}}).find("preemptions (2.5 % of spot nodes"),
             std::string::npos);
 }
 

@@ -137,6 +137,7 @@ const std::map<std::string, Beyond> beyond_a_schema{
     {"amounts of jobs: Empty", Beyond::other_keys},
     {"amounts of jobs: Two", Beyond::other_keys},
     {"amounts of jobs: TokensOfImages", Beyond::other_files},
+    {"machines of jobs: NodesTwice", Beyond::other_keys},
     {"targets of jobs: None", Beyond::other_keys},
     {"targets of jobs: TokensOfImages", Beyond::other_files},
     {"targets of jobs: LowProbability", Beyond::numbers},
