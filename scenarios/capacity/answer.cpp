@@ -337,9 +337,10 @@ class Answering {
                                 vcpus_of(kind), 100 * std::expm1(speed.input.cpus.low),
                                 100 * std::expm1(speed.input.cpus.high));
     made.measure = fmt::format(
-        "run the data loader alone for a minute on {}, and add to the job file what a core did, "
+        "{}run the data loader alone for a minute on {}, and add to the job file what a core did, "
         "half of its {:.0f} vCPUs: input: {{per_core: ... samples/s}}",
-        kind.full_name(), vcpus_of(kind));
+        kind.vcpus ? "" : "look up its vCPUs (`vcpus` in its catalogue), or ", kind.full_name(),
+        vcpus_of(kind));
     speed.input.cpus.low = speed.input.cpus.high = 0;
     add_settling(std::move(made), speed);
   }

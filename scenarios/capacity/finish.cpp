@@ -161,12 +161,11 @@ double Finish::probability_within(Seconds time, Seconds step, const Started& how
     return by_unknown_rate(time, step, how);
   }
   const double expected = losses_.per_s * time.value();
-  double weight = std::exp(-expected), sum = 0;
-  if (weight < std::numeric_limits<double>::min()) {  // so many that they are as on average
-    return done(left - how.loss * expected, step);
-  }
-  const double most = expected + 10 * std::sqrt(expected) + 20;
-  for (int losses = 0; losses < most; ++losses) {
+  const double spread = 10 * std::sqrt(expected) + 20;
+  const double first = std::floor(std::max(expected - spread, 0.0));
+  double weight = std::exp(first * std::log(expected) - expected - std::lgamma(first + 1));
+  double sum = 0;
+  for (double losses = first; losses < expected + spread; ++losses) {
     sum += weight * done(left - how.loss * losses, step);
     weight *= expected / (losses + 1);
   }

@@ -74,7 +74,8 @@ class OfHardware {
   [[nodiscard]] std::optional<Candidate> candidate(const Setup& setup) {
     const Batches& limits = job_.batches;
     const auto samples = static_cast<std::uint64_t>(samples_per_step(job_, setup));
-    const bool is_allowed = setup.nodes <= nodes_most(job_, job_.machines[setup.machine]) &&
+    const bool is_allowed = setup.nodes > 0 &&
+                            setup.nodes <= nodes_most(job_, job_.machines[setup.machine]) &&
                             setup.nodes == job_.nodes_exactly.value_or(setup.nodes) &&
                             setup.batch <= limits.per_gpu_at_most.value_or(batch_most) &&
                             setup.batch == limits.per_gpu_exactly.value_or(setup.batch) &&

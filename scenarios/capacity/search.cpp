@@ -74,7 +74,7 @@ void Search::add(std::size_t number) {
   const Machine& machine = job_.machines[candidate.setup.machine];
   for (const Pricing pricing : {Pricing::on_demand, Pricing::spot, Pricing::reserved}) {
     if (!machine.price_of(pricing)) continue;
-    plans_.push_back(bounded({number, pricing}, candidate.step_at_least, false));
+    plans_.push_back(tightened({number, pricing}, Tight::step_alone));
   }
 }
 
@@ -85,10 +85,13 @@ MoneyPerSecond Search::rate(const Plan& plan) const {
 
 Losses Search::losses(const Plan& plan) const {
   const Setup& made = setup(plan);
-  const Machine& machine = job_.machines[made.machine];
-  return Losses::of(
-      job_.overheads, made.nodes, machine.gpus_per_node,
-      plan.pricing == Pricing::spot ? machine.spot->preemptions_per_s : std::optional(0.0));
+  return Losses::of(job_.overheads, made.nodes, job_.machines[made.machine].gpus_per_node,
+                    preemptions(plan));
+}
+
+std::optional<double> Search::preemptions(const Plan& plan) const {
+  if (plan.pricing != Pricing::spot) return 0.0;
+  return job_.machines[setup(plan).machine].spot->preemptions_per_s;
 }
 
 Search::Bounded Search::bounded(const Plan& plan, const StepBound& step, bool has_losses) const {
@@ -108,9 +111,21 @@ Search::Bounded Search::bounded(const Plan& plan, const StepBound& step, bool ha
           SamplesPerSecond(samples / speed.step_within(job_.probability).value() / close)};
 }
 
-const Search::Bounded& Search::tightened(const Plan& plan, Tight how) {
-  const auto [at, is_new] = bounds_.try_emplace({plan, how});
-  if (!is_new) return at->second;
+Search::Way Search::way(const Plan& plan) const {
+  Setup made = setup(plan);
+  const Machine& machine = job_.machines[made.machine];
+  made.machine = machine.hardware;
+  return {made, preemptions(plan), machine.vcpus, machine.disk};
+}
+
+Search::Bounded Search::tightened(const Plan& plan, Tight how) {
+  const auto [at, is_new] = bounds_.try_emplace({way(plan), how});
+  if (!is_new) {
+    Bounded made = at->second;
+    made.plan = plan;
+    made.cost = cost_of(rate(plan), made.time);
+    return made;
+  }
   const Candidate& candidate = grid_.candidates[plan.candidate];
   StepBound step = candidate.step_at_least;
   if (how == Tight::fully) {
@@ -118,7 +133,7 @@ const Search::Bounded& Search::tightened(const Plan& plan, Tight how) {
     if (is_first) known->second = tighten_(candidate.setup);
     if (known->second.limit > step.limit) step = known->second;
   }
-  return at->second = bounded(plan, step, true);
+  return at->second = bounded(plan, step, how != Tight::step_alone);
 }
 
 void Search::predict(std::span<const Plan> plans) {
@@ -143,14 +158,19 @@ std::optional<Promise> Search::promise(const Plan& plan, const Targets& targets)
   if (!speed) return std::nullopt;
   const Finish finish(*speed, job_.samples, losses(plan));
   const MoneyPerSecond price = rate(plan);
-  Promise made;
-  made.median = finish.within(0.5);
-  made.limit = finish.within(job_.probability);
+  const double samples = speed->samples_per_step;
+  const auto [at, is_new] = times_.try_emplace(way(plan));
+  Promise& times = at->second;
+  if (is_new) {
+    times.median = finish.within(0.5);
+    times.limit = finish.within(job_.probability);
+    times.median_throughput = SamplesPerSecond(samples / speed->step_within(0.5).value());
+    times.limit_throughput =
+        SamplesPerSecond(samples / speed->step_within(job_.probability).value());
+  }
+  Promise made = times;
   made.median_cost = cost_of(price, made.median);
   made.limit_cost = cost_of(price, made.limit);
-  const double samples = speed->samples_per_step;
-  made.median_throughput = SamplesPerSecond(samples / speed->step_within(0.5).value());
-  made.limit_throughput = SamplesPerSecond(samples / speed->step_within(job_.probability).value());
   // What has no end meets none.
   made.probability = std::isfinite(made.median.value()) ? 1 : 0;
   // Cost is price times time; what is free is within any budget.
@@ -255,8 +275,8 @@ std::optional<Plan> Search::refined_best(const Wanted& wanted) {
   if (!found.plan) return found.plan;
   const Setup first = setup(*found.plan);
   // Half of the distance to the grid's next.
-  std::uint32_t nodes = std::bit_floor(first.nodes) / 32, batch = std::bit_floor(first.batch) / 2,
-                passes = std::bit_floor(first.passes) / 2;
+  std::uint32_t nodes = std::max(std::bit_floor(first.nodes) / 32, 1U),
+                batch = std::bit_floor(first.batch) / 2, passes = std::bit_floor(first.passes) / 2;
   for (; nodes + batch + passes > 0; nodes /= 2, batch /= 2, passes /= 2) {
     const Setup at = setup(*found.plan);
     std::vector<Setup> beside;

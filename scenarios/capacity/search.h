@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,7 @@ class Search {
   // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
   [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
   // The same, or a better one between it and its neighbours in the grid, to which it adds those
-  // that it predicts: it moves by half of the distance to them, by a quarter, and so on, and goes
+  // that it predicts: it moves by half of the distance to them (of nodes: by one at least), by a quarter, and so on, and goes
   // on from where it finds a better one.
   [[nodiscard]] std::optional<Plan> refined_best(const Wanted& wanted);
   // Of those that were predicted.
@@ -116,8 +117,15 @@ class Search {
   // How much of a bound was worked out.
   enum class Tight { step_alone, with_losses, fully };
   [[nodiscard]] Bounded bounded(const Plan& plan, const StepBound& step, bool has_losses) const;
-  [[nodiscard]] const Bounded& tightened(const Plan& plan, Tight how);
+  [[nodiscard]] Bounded tightened(const Plan& plan, Tight how);
+  // All that times depend on: plans that differ by their price alone have one. A setup on the first
+  // machine of its hardware, preemptions, vCPUs and disk.
+  using Way = std::tuple<Setup, std::optional<double>, std::optional<std::uint32_t>,
+                         std::optional<BytesPerSecond>>;
+  [[nodiscard]] Way way(const Plan& plan) const;
   [[nodiscard]] Losses losses(const Plan& plan) const;
+  // Of a node; nullopt: nobody tells.
+  [[nodiscard]] std::optional<double> preemptions(const Plan& plan) const;
   void predict(std::span<const Plan> plans);
   // Takes a plan that is better than what was found.
   void consider(const Plan& plan, const Wanted& wanted, Found& found);
@@ -127,7 +135,8 @@ class Search {
   TightenBound tighten_;
   PredictSetups predict_;
   std::vector<Bounded> plans_;
-  std::map<std::pair<Plan, Tight>, Bounded> bounds_;
+  std::map<std::pair<Way, Tight>, Bounded> bounds_;     // with the price of the first
+  std::map<Way, Promise> times_;                        // likewise, without targets
   std::map<std::size_t, StepBound> steps_at_least_;     // tightened, by candidate
   std::map<std::size_t, std::optional<Speed>> speeds_;  // by candidate
 };

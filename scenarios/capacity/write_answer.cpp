@@ -204,8 +204,7 @@ class Writer {
                       : "";
     return fmt::format(
         "limits it: {:.0f} vCPUs{} get about {} samples/s ready per node{}, and {}; more vCPUs per "
-        "GPU, "
-        "smaller images or decoding on GPUs (DALI, `input: {{kind: none}}`) relieve it",
+        "GPU, smaller images or decoding on GPUs (DALI, `input: {{kind: none}}`) relieve it",
         vcpus_of(machine(row)), machine(row).vcpus ? "" : " (not told)", rate(cpus.likeliest), ends,
         trained);
   }

@@ -136,6 +136,7 @@ PlannedJob job_of(const SourceGroup& group, double samples, Seconds deadline, do
   job.overheads = {.start = Seconds(0), .checkpoint = {}, .mtbf_per_node = Seconds(1e15)};
   for (const Candidate& one : group) {
     Machine machine;
+    machine.hardware = job.machines.size();
     machine.gpus_per_node = one.gpus;
     machine.price = MoneyPerSecond(one.gpus / hour);
     job.machines.push_back(machine);

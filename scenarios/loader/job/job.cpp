@@ -393,9 +393,17 @@ ScenarioFile PlannedJob::scenario(const Machine& machine, std::uint32_t nodes,
                                   const std::vector<ScenarioFile::Setting>& more) const {
   const std::uint64_t gpus = std::uint64_t{nodes} * machine.gpus_per_node;
   std::map<std::string, Field> all = sections;
+  Field& workload = all.at("workload");
+  if (workload.node()["layers"]) {  // were timed on this device: both say so together
+    std::vector<loader::Node::Entry> entries = workload.node().entries();
+    entries.emplace_back(loader::Node("device"), machine.device_field->node());
+    workload = Field(workload.document(), loader::Node(std::move(entries), workload.node().place()),
+                     workload.path());
+  } else {
+    all.emplace("workload.device", *machine.device_field);
+  }
   all.insert(
-      {{"workload.device", *machine.device_field},
-       {"cluster", *machine.cluster},
+      {{"cluster", *machine.cluster},
        {"gpus", value_in(*machine.cluster, "gpus", std::to_string(gpus))},
        {"simulation.fidelity", value_in(sections.at("name"), "simulation.fidelity", "folded")}});
   std::vector<ScenarioFile::Setting> given = settings;

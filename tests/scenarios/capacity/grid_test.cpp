@@ -109,7 +109,8 @@ TEST(Grid, DescribesASetupBesideIt) {
   EXPECT_TRUE(fits({0, 1, 0, 100, 1}));
   EXPECT_FALSE(fits({0, 1, 0, 101, 1}));  // too many samples,
   EXPECT_FALSE(fits({0, 1, 0, 33, 2}));   // passes,
-  EXPECT_FALSE(fits({0, 4, 0, 16, 1}));   // nodes
+  EXPECT_FALSE(fits({0, 4, 0, 16, 1}));   // nodes,
+  EXPECT_FALSE(fits({0, 0, 0, 16, 1}));   // or none
 }
 
 TEST(Grid, HasTheBatchesThatOneGpuWasMeasuredWith) {

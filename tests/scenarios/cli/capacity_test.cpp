@@ -48,6 +48,7 @@ catalogue: [small.yaml]
 strategies: [ddp]
 bucket_caps: [25MiB]
 limits: {nodes: 3}
+input: {kind: none}
 )";
 
 class Capacity : public testing::Test {
@@ -213,6 +214,14 @@ TEST_F(Capacity, TakesMachinesOfOnesOwnWhateverIsRented) {
     EXPECT_EQ(made.at("best").at("machine"), "ours") << pricing;
     EXPECT_EQ(made.at("best").at("pricing"), "owned");
   }
+}
+
+TEST_F(Capacity, PlansLayersThatWereTimedOnItsDevice) {
+  const json made =
+      answer({"workload={layers: [{name: one, forward: 4ms, backward: 8ms, parameters: "
+              "[3000000]}], layers_batch: 32}",
+              "limits.devices=[tesla-t4]", "target.deadline=30d"});
+  EXPECT_EQ(made.at("best").at("device"), "tesla-t4");
 }
 
 TEST_F(Capacity, SaysWhichMachinesAreLeftOutAndWhy) {

@@ -128,7 +128,7 @@ TEST(Interval, OfAShardedModelHasEndsThatGoOnEvenlyWithGpus) {
 schema: paceline/1
 name: sharded
 cluster: {preset: aws-p4d-24xlarge}
-workload: {model: llama-2-7b, batch_per_gpu: 1, precision: bf16, sequence: 4096, fused_attention: true}
+workload: {model: llama-2-7b, device: a100-sxm4-40gb, batch_per_gpu: 1, precision: bf16, sequence: 4096, fused_attention: true}
 training: {strategy: fsdp, wrap: blocks, optimizer: {kind: adam}, activation_checkpointing: blocks}
 simulation: {fidelity: folded}
 gpus: 256
