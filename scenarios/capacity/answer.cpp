@@ -134,13 +134,22 @@ class Answering {
   void find_others() {
     std::vector<std::size_t> taken{search_.setup(made_.best->plan).machine};
     while (made_.others.size() < others_most) {
-      const auto next = find({aim_of_job(), job_.targets, asked_and([&](const Setup& setup) {
-                                return std::ranges::find(taken, setup.machine) == taken.end();
-                              })});
-      if (!next) return;
+      const auto next = refined({aim_of_job(), job_.targets, asked_and([&](const Setup& setup) {
+                                   return std::ranges::find(taken, setup.machine) == taken.end();
+                                 })});
+      if (!next) break;
       made_.others.push_back(*next);
       taken.push_back(search_.setup(next->plan).machine);
     }
+    // Between the grid's plans another machine's may be better.
+    const auto value = [&](const Row& row) {
+      return aim_of_job() == Aim::fastest ? row.promise.limit.value()
+                                          : row.promise.limit_cost.value();
+    };
+    for (Row& other : made_.others) {
+      if (value(other) < value(*made_.best)) std::swap(other, *made_.best);
+    }
+    std::ranges::stable_sort(made_.others, {}, value);
   }
 
   void find_nearby() {

@@ -71,8 +71,8 @@ class Search {
   // nullopt: none meets the targets. Of equal ones the quicker, or cheaper, then the first.
   [[nodiscard]] std::optional<Plan> best(const Wanted& wanted);
   // The same, or a better one between it and its neighbours in the grid, to which it adds those
-  // that it predicts: it moves by half of the distance to them (of nodes: by one at least), by a quarter, and so on, and goes
-  // on from where it finds a better one.
+  // that it predicts: it moves by half of the distance to them (of nodes: by one at least), by a
+  // quarter, and so on, and goes on from where it finds a better one.
   [[nodiscard]] std::optional<Plan> refined_best(const Wanted& wanted);
   // Of those that were predicted.
   [[nodiscard]] std::optional<Plan> best_predicted(const Wanted& wanted);

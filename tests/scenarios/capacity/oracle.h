@@ -204,7 +204,8 @@ class Oracle {
     if (job_.gpus_at_most) most = std::min(most, *job_.gpus_at_most / machine.gpus_per_node);
     most = std::min(most, machine.at_most.value_or(most));
     for (std::uint32_t nodes = 1; nodes <= most; ++nodes) {
-      const bool is_tried = job_.batches.global_exactly || nodes <= 32 || nodes % (std::bit_floor(nodes) / 16) == 0;
+      const bool is_tried =
+          job_.batches.global_exactly || nodes <= 32 || nodes % (std::bit_floor(nodes) / 16) == 0;
       for (std::size_t strategy = 0; is_tried && strategy < job_.strategies.size(); ++strategy) {
         add(number, nodes, strategy);
       }
