@@ -41,7 +41,8 @@ std::uint32_t rank_count(const StepTrace& trace) {
 StepTotals totals_of(const training::StepProgram& program, const RankClass& members) {
   std::vector<Busy::Interval> compute, communication;
   for (std::size_t id = 0; id < members.intervals.size(); ++id) {
-    if (program.operations[id].kind >= training::OperationKind::launch) continue;
+    const training::OperationKind kind = program.operations[id].kind;
+    if (is_of_host(kind) && kind != training::OperationKind::wait) continue;
     const Interval& ran = members.intervals[id];
     const training::Lane& lane = program.lanes[program.operations[id].lane];
     const bool computes = lane.kind == training::LaneKind::compute;

@@ -405,7 +405,8 @@ class Writer {
     }
   }
 
-  // Of prices: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 4 of 9 of unknown date".
+  // The dates of all prices: "from 2026-09-20 (79 days old) to 2026-11-09 (29 days old), 4 of 9 of
+  // unknown date".
   [[nodiscard]] std::string dates() const {
     std::set<std::string> known;
     for (const Machine& one : job_.machines) known.insert(one.date);
@@ -422,7 +423,8 @@ class Writer {
                        job_.machines.size());
   }
 
-  // Of prices of the best plan's GPU: "; l4 costs 0.7 to 1.1 USD per GPU-hour in 3 catalogues".
+  // The lowest and highest price of the best plan's GPU: "; l4 costs 0.7 to 1.1 USD per GPU-hour in
+  // 3 catalogues". Empty where one catalogue alone has it.
   [[nodiscard]] std::string spread() const {
     const auto& shown = answer_.best ? answer_.best : answer_.nearest;
     if (!shown) return "";

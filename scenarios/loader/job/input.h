@@ -9,8 +9,9 @@
 
 namespace paceline {
 
-// What samples are made of: jpeg: pictures as of ImageNet, decoded, cropped and flipped. text:
-// tokenised as they are read. tokens: ids that are ready, in a file that is mapped into memory.
+// How the data set stores its samples. jpeg: ImageNet pictures, which CPUs decode, crop and flip.
+// text: characters, which CPUs tokenise. tokens: token ids in a memory-mapped file. none: no CPU
+// prepares them.
 enum class InputKind { jpeg, text, tokens, none };
 constexpr auto words_of(InputKind) {
   return words_up_to<InputKind::none>("jpeg", "text", "tokens", "none");

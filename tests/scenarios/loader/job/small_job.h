@@ -56,14 +56,9 @@ machines:
   - {name: ours, device: v100-sxm2-16gb, cluster: {preset: dgx1-v100}, owned: {price: 36000 USD, lifetime: 4y, in_use: 50%}, at_most: 2}
 )";
 
-inline constexpr std::string_view short_job = R"(schema: paceline.job/1
-name: a small job
-workload: {model: resnet50, precision: amp}
-amount: {epochs: 9, samples_per_epoch: 1281167}
-target: {deadline: 6h}
-global_batch: {at_most: 1024}
-catalogue: [two.yaml]
-)";
+inline const std::string short_job =
+    changed(changed(changed(small_job, "epochs: 90", "epochs: 9"), "8192", "1024"), "small.yaml",
+            "two.yaml");
 
 // A folder with a job and a catalogue.
 inline PlannedJob job_of(std::string_view job, std::string_view catalogue = small_catalogue,
